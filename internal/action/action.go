@@ -102,11 +102,11 @@ type Restore struct {
 
 // Image is what stands at a path: nothing, or a file's content and metadata.
 type Image struct {
-	Absent bool   `cbor:"absent,omitempty"`
-	Hash   *Hash  `cbor:"hash,omitempty"`
-	Size   uint64 `cbor:"size,omitempty"`
-	Mode   uint32 `cbor:"mode,omitempty"` // permission bits
-	GID    uint32 `cbor:"gid,omitempty"`
+	Absent bool   `cbor:"absent,omitempty" json:"absent,omitempty"`
+	Hash   *Hash  `cbor:"hash,omitempty" json:"hash,omitempty"`
+	Size   uint64 `cbor:"size,omitempty" json:"size,omitempty"`
+	Mode   uint32 `cbor:"mode,omitempty" json:"mode,omitempty"` // permission bits
+	GID    uint32 `cbor:"gid,omitempty" json:"gid,omitempty"`
 }
 
 // Limits of one action, whatever a policy says.

@@ -8,6 +8,7 @@ import (
 
 	"countersign/internal/canon"
 	"countersign/internal/refusal"
+	"countersign/internal/visible"
 )
 
 // Path is a path as the bytes it has on disk. In an action it is absolute and
@@ -87,7 +88,7 @@ func (p Path) String() string {
 	}
 	plain := p[0] != '"' && utf8.ValidString(string(p))
 	for _, r := range string(p) {
-		plain = plain && visible(r)
+		plain = plain && visible.Rune(r)
 	}
 	if plain {
 		return string(p)
@@ -100,7 +101,7 @@ func (p Path) String() string {
 		case r == '"' || r == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
-		case r != utf8.RuneError && visible(r):
+		case r != utf8.RuneError && visible.Rune(r):
 			b.WriteRune(r)
 		default:
 			for _, c := range []byte(p[i : i+size]) {
@@ -118,18 +119,6 @@ func (p Path) String() string {
 }
 
 var escapes = map[byte]string{'\a': `\a`, '\b': `\b`, '\t': `\t`, '\n': `\n`, '\v': `\v`, '\f': `\f`, '\r': `\r`}
-
-// visible says whether a rune shows as itself: printable, and not one of the
-// letters and marks that take no ink.
-func visible(r rune) bool {
-	switch {
-	case r == utf8.RuneError, r == 0x034F, r == 0x115F, r == 0x1160, r == 0x3164, r == 0xFFA0, r == 0x2800:
-		return false
-	case r >= 0xFE00 && r <= 0xFE0F, r >= 0xE0100 && r <= 0xE01EF, r >= 0x180B && r <= 0x180F:
-		return false
-	}
-	return strconv.IsPrint(r)
-}
 
 // ParsePath reads the form that String writes: git's quoted form exactly when
 // the text begins with a quote.

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+
+	"countersign/internal/protocol"
+)
+
+type none struct{}
+
+type pendingCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+func (c *pendingCmd) Run(s *session) error {
+	var list protocol.ListResult
+	if err := s.ask(protocol.Pending, none{}, &list); err != nil {
+		return err
+	}
+	return s.list(list, c.JSON, "nothing waits")
+}
+
+type logCmd struct {
+	Limit uint64 `short:"n" default:"50" help:"How many."`
+	JSON  bool   `name:"json" help:"Print JSON."`
+}
+
+func (c *logCmd) Run(s *session) error {
+	var list protocol.ListResult
+	if err := s.ask(protocol.Log, protocol.LogParams{Limit: c.Limit}, &list); err != nil {
+		return err
+	}
+	return s.list(list, c.JSON, "nothing happened yet")
+}
+
+func (s *session) list(list protocol.ListResult, asJSON bool, empty string) error {
+	if asJSON {
+		if list.Transactions == nil {
+			list.Transactions = []protocol.Transaction{}
+		}
+		return printJSON(list)
+	}
+	if len(list.Transactions) == 0 {
+		fmt.Fprintln(s.out.Out, empty)
+		return nil
+	}
+	s.out.Banner(list.Transactions[0].Unseparated)
+	s.out.Rows(list.Transactions)
+	return nil
+}
+
+type showCmd struct {
+	ID   shown `arg:"" help:"ID of the action."`
+	JSON bool  `name:"json" help:"Print JSON."`
+}
+
+func (c *showCmd) Run(s *session) error {
+	var whole protocol.ShowResult
+	if err := s.ask(protocol.Show, protocol.IDParams{ID: c.ID.id}, &whole); err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(whole)
+	}
+	s.out.Banner(whole.Transaction.Unseparated)
+	s.out.Transaction(whole)
+	return nil
+}
+
+type verifyCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+func (c *verifyCmd) Run(s *session) error {
+	var r protocol.VerifyResult
+	if err := s.call(owner, protocol.Verify, none{}, &r); err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(r)
+	}
+	fmt.Fprintf(s.out.Out, "the journal holds: %d records, %d bodies, %d bytes in %d segments\nhead %s\n", r.Records, r.Bodies, r.Bytes, r.Segments, r.Head)
+	return nil
+}
+
+type statusCmd struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+func (c *statusCmd) Run(s *session) error {
+	var r protocol.StatusResult
+	if err := s.call(owner, protocol.Status, none{}, &r); err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(r)
+	}
+	s.out.Banner(r.Unseparated)
+	s.out.Status(r)
+	return nil
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"countersign/internal/action"
+	"countersign/internal/consent"
+	"countersign/internal/protocol"
+	"countersign/internal/refusal"
+	"countersign/internal/show"
+	"countersign/internal/wire/client"
+)
+
+// session is one command's context: where the sockets are, and how to speak.
+type session struct {
+	ctx  context.Context
+	root string // as "up" was given it; empty for the installed service
+	run  string // directory of the sockets
+	out  show.Writer
+}
+
+func newSession(ctx context.Context, root string) *session {
+	run := "/run/countersign"
+	if root != "" {
+		if abs, err := filepath.Abs(root); err == nil {
+			root = abs
+		}
+		run = filepath.Join(root, "run")
+	}
+	colour := term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == ""
+	return &session{ctx: ctx, root: root, run: run, out: show.Writer{Out: os.Stdout, Colour: colour}}
+}
+
+// call asks one of the keeper's sockets.
+func (s *session) call(socket, method string, params, result any) error {
+	c, err := client.Dial(s.ctx, client.Config{Path: filepath.Join(s.run, "keeper", socket+".sock")})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Call(s.ctx, method, params, result)
+}
+
+// The keeper's two sockets.
+const (
+	act   = "act"
+	owner = "consent"
+)
+
+// ask asks what both sockets answer: an owner about the home, anybody else
+// about what they proposed.
+func (s *session) ask(method string, params, result any) error {
+	err := s.call(owner, method, params, result)
+	if refusal.Is(err, refusal.NotPermitted) {
+		return s.call(act, method, params, result)
+	}
+	return err
+}
+
+func printJSON(v any) error {
+	e := json.NewEncoder(os.Stdout)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// end turns a transaction's state into how the command ends.
+func end(t protocol.Transaction) error {
+	code := map[protocol.State]ended{
+		protocol.StateWaiting: exitWaiting, protocol.StateApproved: exitWaiting, protocol.StateIntent: exitUnknown,
+		protocol.StateNotLanded: exitNot, protocol.StateWithdrawn: exitNot, protocol.StateUnknown: exitUnknown,
+		protocol.StateRefused: exitRefused, protocol.StateDenied: exitDenied, protocol.StateExpired: exitDenied,
+	}[t.State]
+	if code == 0 {
+		return nil
+	}
+	return code
+}
+
+// report prints a transaction, and ends as it did.
+func (s *session) report(t protocol.Transaction, asJSON bool) error {
+	if asJSON {
+		if err := printJSON(t); err != nil {
+			return err
+		}
+		return end(t)
+	}
+	s.out.Banner(t.Unseparated)
+	s.out.Rows([]protocol.Transaction{t})
+	switch {
+	case t.State == protocol.StateWaiting:
+		fmt.Fprintf(s.out.Out, "look at it:  countersign show %s\n", t.ID)
+	case t.State == protocol.StateLanded && t.UndoOf == "":
+		fmt.Fprintf(s.out.Out, "take it back:  countersign undo %s\n", t.ID)
+	case t.State == protocol.StateDenied && t.Why != "":
+		s.out.Said(t.Why)
+	case t.Refusal != nil:
+		fmt.Fprintf(s.out.Out, "refused: %s\n", show.Refusal(t.Refusal))
+	case t.Outcome != nil && t.Outcome.Refused != nil:
+		fmt.Fprintf(s.out.Out, "not landed: %s\n", show.Refusal(t.Outcome.Refused))
+	}
+	return end(t)
+}
+
+// shown is an ID, and the prefix of the preview that was looked at.
+type shown struct {
+	id     action.ID
+	prefix string
+}
+
+// UnmarshalText reads ID@PREFIX, or ID alone.
+func (r *shown) UnmarshalText(b []byte) error {
+	id, prefix, given := strings.Cut(string(b), "@")
+	r.id, r.prefix = action.ID(id), prefix
+	if !r.id.Valid() {
+		return fmt.Errorf("%q is no ID: 13 letters and digits, as `countersign pending` lists", id)
+	}
+	if given && len(prefix) < consent.PrefixShown {
+		return fmt.Errorf("the prefix behind the @ has %d hex digits, as `countersign show` gives it", consent.PrefixShown)
+	}
+	return nil
+}
+
+// printJSONLine prints JSON for a reader that takes a line at a time.
+func printJSONLine(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }

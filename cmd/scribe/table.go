@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+
+	"countersign/internal/daemon"
+	"countersign/internal/policy"
+	"countersign/internal/protocol"
+	"countersign/internal/stage"
+	"countersign/internal/wire"
+)
+
+// writable gives the roots of the person's write grants. Landlock holds the
+// directories that are there now; a root that is not is left out, and cannot be
+// written to before a restart.
+func writable(person *policy.Person, log *slog.Logger) []string {
+	var roots []string
+	for _, g := range person.Grants.Writes {
+		if _, err := os.Stat(g.Root); err != nil {
+			log.Warn("a write grant's root is unavailable until a restart", "root", g.Root, "error", err)
+			continue
+		}
+		roots = append(roots, g.Root)
+	}
+	return roots
+}
+
+// table is everything the scribe does, for the keeper alone.
+func table(p *policy.Policy, person *policy.Person, keeper uint32) map[string]wire.Method {
+	hands := stage.New(stage.Config{
+		Finder: daemon.Finder(p, person), Umask: person.Umask,
+		AskedText: int(p.Limits.AskedText), AutoBytes: int(p.Limits.AutoBytes),
+	})
+	method := func(name string, do func(protocol.Intent) (protocol.Outcome, []*os.File, error)) wire.Method {
+		return wire.Method{
+			May: daemon.Only(keeper, name),
+			Handle: wire.TypedHandles(func(_ context.Context, _ wire.Caller, in protocol.IntentParams) (protocol.Outcome, []*os.File, error) {
+				if err := p.Same(in.Policy); err != nil {
+					return protocol.Outcome{}, nil, err
+				}
+				return do(in.Intent)
+			}),
+		}
+	}
+	return map[string]wire.Method{
+		protocol.FileWrite: method(protocol.FileWrite, hands.Carry),
+		protocol.Settle:    method(protocol.Settle, hands.Settle),
+	}
+}

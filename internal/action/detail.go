@@ -1,0 +1,156 @@
+package action
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"countersign/internal/canon"
+)
+
+const (
+	// DiffRemoved bounds the old text that a diff spells out; what is removed
+	// beyond it is shown by name, size and hash.
+	DiffRemoved = 64 << 10
+	// binaryProbe is how much of a file decides whether a NUL makes it binary.
+	binaryProbe = 8 << 10
+)
+
+// Detail is the machine's own account of what an action would do, made from
+// disk and the action and never from what its proposer says of it. Keeper and
+// scribe make it alike; its hash is part of what an owner approves.
+type Detail struct {
+	Changes []ChangeDetail `cbor:"changes" json:"changes"`
+}
+
+// ChangeDetail is the account of one path. Diff holds raw text: whoever shows
+// it makes it harmless first.
+type ChangeDetail struct {
+	Path    Path     `cbor:"path" json:"path"`
+	Real    Path     `cbor:"real,omitempty" json:"real,omitempty"` // the landing, where its spelling differs
+	Does    Does     `cbor:"does" json:"does"`
+	Old     Image    `cbor:"old" json:"old"`
+	New     Image    `cbor:"new" json:"new"`
+	Diff    string   `cbor:"diff,omitempty" json:"diff,omitempty"`
+	NoDiff  string   `cbor:"no-diff,omitempty" json:"no_diff,omitempty"` // why there is none
+	Effects []string `cbor:"effects,omitempty" json:"effects,omitempty"` // what a diff does not show
+	NotKept []string `cbor:"not-kept,omitempty" json:"not_kept,omitempty"`
+}
+
+// DetailOf makes the account of planned changes.
+func DetailOf(plans []Planned) Detail {
+	d := Detail{Changes: make([]ChangeDetail, 0, len(plans))}
+	for _, p := range plans {
+		d.Changes = append(d.Changes, p.detail())
+	}
+	return d
+}
+
+func (p Planned) detail() ChangeDetail {
+	c := ChangeDetail{
+		Path: p.Fact.Path, Does: p.Does,
+		Old: p.Fact.Base.Image(), New: p.Result,
+		NotKept: p.Fact.NotKept, Effects: p.effects(),
+	}
+	if p.Fact.Real != p.Fact.Path {
+		c.Real = p.Fact.Real
+	}
+	v := p.Fact.Base.Version
+	switch {
+	case v != nil && p.Old == nil && v.Size > 0:
+		c.NoDiff = "the file there was not read: it is over the size limit"
+	case p.Type != "":
+		c.NoDiff = fmt.Sprintf("binary content (%s)", p.Type)
+	case binary(p.Old) || binary(p.New):
+		c.NoDiff = "binary content"
+	default:
+		if c.Diff = diff(p); removed(c.Diff) > DiffRemoved {
+			c.Diff, c.NoDiff = "", fmt.Sprintf("over %d bytes of old text go", DiffRemoved)
+		}
+	}
+	return c
+}
+
+// diff makes the unified diff. Its labels are quoted, so that no name can
+// forge a line of it.
+func diff(p Planned) string {
+	old, now := "/dev/null", "/dev/null"
+	if p.Does != Creates {
+		old = p.Fact.Path.String()
+	}
+	if p.Does != Deletes {
+		now = p.Fact.Path.String()
+	}
+	return udiff.Unified(old, now, string(p.Old), string(p.New))
+}
+
+// effects names in words what the lines of a diff do not show.
+func (p Planned) effects() []string {
+	var e []string
+	v := p.Fact.Base.Version
+	if v != nil && !p.Result.Absent && p.Result.Mode != v.Mode&0o777 {
+		e = append(e, fmt.Sprintf("mode %04o becomes %04o", v.Mode&0o777, p.Result.Mode))
+	}
+	if v == nil {
+		e = append(e, fmt.Sprintf("new file, mode %04o", p.Result.Mode))
+	}
+	if v != nil && p.KeepID && p.Result.GID != v.GID {
+		e = append(e, fmt.Sprintf("group %d becomes %d", v.GID, p.Result.GID))
+	}
+	if v != nil && v.Links > 1 {
+		e = append(e, fmt.Sprintf("%d other names keep the old content", v.Links-1))
+	}
+	if p.Does == Replaces && p.Old != nil && !binary(p.Old) && !binary(p.New) {
+		if was, is := lineEnds(p.Old), lineEnds(p.New); was != is {
+			e = append(e, fmt.Sprintf("line ends: %s becomes %s", was, is))
+		}
+		if was, is := bytes.HasPrefix(p.Old, bom), bytes.HasPrefix(p.New, bom); was != is {
+			e = append(e, "the byte-order mark changes")
+		}
+	}
+	return e
+}
+
+var bom = []byte("\xef\xbb\xbf")
+
+func lineEnds(b []byte) string {
+	lf, crlf := bytes.Count(b, []byte("\n")), bytes.Count(b, []byte("\r\n"))
+	switch {
+	case lf == 0:
+		return "none"
+	case crlf == 0:
+		return "LF"
+	case crlf == lf:
+		return "CRLF"
+	}
+	return "mixed"
+}
+
+// binary says whether bytes are no text a diff could show.
+func binary(b []byte) bool {
+	return bytes.IndexByte(b[:min(len(b), binaryProbe)], 0) >= 0 || !utf8.Valid(b)
+}
+
+// removed counts the bytes of old text that a diff takes away.
+func removed(diff string) int {
+	n := 0
+	for line := range strings.Lines(diff) {
+		if line[0] == '-' {
+			n += len(line) - 1
+		}
+	}
+	return n
+}
+
+// Hash is what an approval names a detail by: the SHA-256 of its canonical
+// encoding.
+func (d Detail) Hash() (Hash, error) {
+	b, err := d.Encode()
+	return HashOf(b), err
+}
+
+// Encode gives the canonical encoding of d.
+func (d Detail) Encode() ([]byte, error) { return canon.Encode(d) }

@@ -1,0 +1,94 @@
+package broker
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"countersign/internal/action"
+	"countersign/internal/policy"
+	"countersign/internal/protocol"
+	"countersign/internal/refusal"
+)
+
+// Own says which transactions a proposer may see: its own.
+func Own(uid uint32) func(protocol.Transaction) bool {
+	return func(t protocol.Transaction) bool { return t.UID == uid }
+}
+
+// Decides says which transactions an owner may see: those of homes that this
+// uid decides for.
+func (b *Broker) Decides(uid uint32) func(protocol.Transaction) bool {
+	return func(t protocol.Transaction) bool {
+		return b.cfg.Policy.OwnerOf(uid, t.Person)
+	}
+}
+
+// Pending lists what waits, oldest first.
+func (b *Broker) Pending(may func(protocol.Transaction) bool) protocol.ListResult {
+	return protocol.ListResult{Transactions: b.ledger.list(false, 0, func(t protocol.Transaction) bool {
+		return t.State == protocol.StateWaiting && !b.isOver(t) && may(t)
+	})}
+}
+
+// Log lists transactions, newest first.
+func (b *Broker) Log(in protocol.LogParams, may func(protocol.Transaction) bool) protocol.ListResult {
+	limit := min(max(in.Limit, 1), protocol.MaxLog)
+	return protocol.ListResult{Transactions: b.ledger.list(true, int(limit), may)}
+}
+
+// Await returns a transaction of the caller's once it has ended, or ctx has.
+func (b *Broker) Await(ctx context.Context, uid uint32, id action.ID) (protocol.Transaction, error) {
+	t, view := b.ledger.get(id)
+	if t == nil || view.UID != uid {
+		return protocol.Transaction{}, refusal.New(refusal.UnknownID, "action "+quoteID(id), "")
+	}
+	select {
+	case <-t.done:
+		return b.ledger.view(t), nil
+	case <-ctx.Done():
+		return protocol.Transaction{}, ctx.Err()
+	}
+}
+
+// Status is the keeper's account of itself and of the processes it calls.
+func (b *Broker) Status(ctx context.Context, uid uint32) protocol.StatusResult {
+	seq, head := b.journal.Head()
+	s := protocol.StatusResult{
+		Policy: b.cfg.Policy.Digest, Unseparated: b.cfg.Policy.Consent.Unseparated,
+		UID: uint32(os.Geteuid()), PID: uint64(os.Getpid()), Walls: b.cfg.Walls,
+		Waiting: uint64(len(b.Pending(b.Decides(uid)).Transactions)), Records: seq, Head: head,
+		Persons: []protocol.PersonStatus{},
+	}
+	if c := b.found.Cut; c != nil {
+		s.Cut = fmt.Sprintf("%d bytes of %s, records %d to %d: %s", c.Bytes, c.Segment, c.First, c.Last, c.What)
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.cfg.Policy.Persons)) {
+		if b.cfg.Policy.OwnerOf(uid, name) {
+			s.Persons = append(s.Persons, b.personStatus(ctx, b.cfg.Policy.Persons[name]))
+		}
+	}
+	return s
+}
+
+// personStatus asks both processes of a person something that does nothing.
+func (b *Broker) personStatus(ctx context.Context, p *policy.Person) protocol.PersonStatus {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	word := func(err error) string {
+		if err != nil {
+			return err.Error()
+		}
+		return "answers"
+	}
+	h := b.hands[p.Name]
+	var facts protocol.CaptureResult
+	var out protocol.Outcome
+	return protocol.PersonStatus{
+		Name: p.Name, Home: string(p.Home), UID: p.UID,
+		Reader: word(h.reader.Call(ctx, protocol.Capture, protocol.CaptureParams{Policy: b.cfg.Policy.Digest}, &facts)),
+		Scribe: word(h.scribe.Call(ctx, protocol.Settle, protocol.IntentParams{Policy: b.cfg.Policy.Digest}, &out)),
+	}
+}

@@ -1,0 +1,222 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"countersign/internal/action"
+	"countersign/internal/journal"
+	"countersign/internal/policy"
+	"countersign/internal/protocol"
+	"countersign/internal/refusal"
+	"countersign/internal/vault"
+	"countersign/internal/wire/client"
+)
+
+// Config says what a broker works with. Every field but Now is needed.
+type Config struct {
+	Policy *policy.Policy
+	State  string           // the keeper's own directory; holds journal and vault
+	Run    string           // where the readers' and scribes' sockets are
+	Walls  []string         // what stands around this process, for its status
+	Now    func() time.Time // for expiry and the journal; nil is time.Now
+	Log    *slog.Logger
+}
+
+// Broker carries actions along the road. It is safe for concurrent use.
+type Broker struct {
+	cfg     Config
+	journal *journal.Journal
+	found   journal.Recovery
+	vault   *vault.Vault
+	ledger  *ledger
+	hands   map[string]*hands // by person
+	places  places
+	failed  chan error // the one fault that ends the keeper
+	floods  floods
+	work    sync.WaitGroup
+	queue   chan func(context.Context) // for the background
+}
+
+// later hands work to the background, where it runs until it ends or the
+// keeper stops; what is not done by then the next start finds.
+func (b *Broker) later(f func(context.Context)) { b.queue <- f }
+
+func (b *Broker) background(ctx context.Context) {
+	for {
+		select {
+		case f := <-b.queue:
+			b.work.Go(func() { f(ctx) })
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+const (
+	// atOnce is how many actions of one person are under way together.
+	atOnce = 16
+	// attempts is how often an action that policy lands is planned on what
+	// disk holds by then.
+	attempts = 3
+	// patience is how long a caller waits for an intent to be settled whose
+	// scribe went away, before it is told that this goes on without it.
+	patience = 10 * time.Second
+)
+
+// hands are a person's two processes, as the keeper reaches them.
+type hands struct {
+	reader, scribe *client.Pool
+	slots          chan struct{}
+}
+
+// Open replays the journal and starts settling what was interrupted. It
+// refuses a state directory that is not the keeper's own.
+func Open(ctx context.Context, cfg Config) (*Broker, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	b := &Broker{
+		cfg: cfg, ledger: newLedger(), hands: make(map[string]*hands),
+		failed: make(chan error, 1), queue: make(chan func(context.Context), 1024),
+	}
+	for name := range cfg.Policy.Persons {
+		b.hands[name] = &hands{
+			reader: client.NewPool(client.Config{Path: filepath.Join(cfg.Run, "readers", name+".sock")}, atOnce),
+			scribe: client.NewPool(client.Config{Path: filepath.Join(cfg.Run, "scribes", name+".sock")}, atOnce),
+			slots:  make(chan struct{}, atOnce),
+		}
+	}
+	if err := b.openStore(); err != nil {
+		return nil, err
+	}
+	b.settleAll(ctx)
+	b.work.Go(func() { b.background(ctx) })
+	b.work.Go(func() { b.expire(ctx) })
+	return b, nil
+}
+
+func (b *Broker) openStore() error {
+	journalDir, vaultDir := filepath.Join(b.cfg.State, "journal"), filepath.Join(b.cfg.State, "vault")
+	for _, d := range []string{journalDir, vaultDir} {
+		if err := os.Mkdir(d, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("making the keeper's state: %w", err)
+		}
+	}
+	var captures []captured
+	var err error
+	b.journal, b.found, err = journal.Open(journal.Config{Dir: journalDir, Now: b.cfg.Now, Log: b.cfg.Log}, func(r journal.Record) error {
+		if err := b.ledger.apply(r); err != nil {
+			return err
+		}
+		captures = append(captures, b.capturesOf(r)...)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("opening the journal: %w", err)
+	}
+	b.vault, err = vault.Open(vault.Config{Dir: vaultDir, Bodies: b.journal, Quota: b.cfg.Policy.Keep.Size, Log: b.cfg.Log})
+	if err != nil {
+		b.journal.Close()
+		return err
+	}
+	for _, c := range captures {
+		b.vault.Note(c.person, c.ref)
+	}
+	return nil
+}
+
+type captured struct {
+	person string
+	ref    journal.Ref
+}
+
+// capturesOf finds the captures among a record's bodies.
+func (b *Broker) capturesOf(r journal.Record) []captured {
+	var out []captured
+	_, view := b.ledger.get(action.ID(r.ID))
+	for _, ref := range r.Bodies {
+		if ref.Role == vault.Role {
+			out = append(out, captured{view.Person, ref})
+		}
+	}
+	return out
+}
+
+// Failed gives the fault after which the keeper must stop: the journal's.
+func (b *Broker) Failed() <-chan error { return b.failed }
+
+// Close waits for the work in the background, and closes the journal.
+func (b *Broker) Close() error {
+	b.work.Wait()
+	for _, h := range b.hands {
+		h.reader.Close()
+		h.scribe.Close()
+	}
+	return b.journal.Close()
+}
+
+// record puts entries on disk, and takes them into the ledger and the vault. A
+// failure is a refusal: whatever was to follow is not done.
+func (b *Broker) record(entries ...journal.Entry) error {
+	return b.write(b.journal.Commit, entries)
+}
+
+// note is record without waiting for the disk, for what recovery would find out
+// again.
+func (b *Broker) note(entries ...journal.Entry) error {
+	return b.write(b.journal.Append, entries)
+}
+
+func (b *Broker) write(how func(...journal.Entry) ([]journal.Record, error), entries []journal.Entry) error {
+	records, err := how(entries...)
+	if err == nil {
+		for _, r := range records {
+			if err = b.ledger.apply(r); err != nil {
+				break
+			}
+			for _, c := range b.capturesOf(r) {
+				b.vault.Note(c.person, c.ref)
+			}
+		}
+	}
+	if err != nil {
+		b.cfg.Log.Error("journal", "error", err)
+		select {
+		case b.failed <- err:
+		default:
+		}
+		return refusal.New(refusal.JournalFailed, "the action", "")
+	}
+	return nil
+}
+
+func entry(kind string, id action.ID, content any, bodies ...journal.Body) journal.Entry {
+	return journal.Entry{Kind: kind, ID: string(id), Content: content, Bodies: bodies}
+}
+
+// RefusedPeer journals callers that a socket turned away, one record a minute
+// for each uid and kind.
+func (b *Broker) RefusedPeer(socket string, uid uint32, why *refusal.Refusal, n int) {
+	key := fmt.Sprintf("%s %d %s", socket, uid, why.Code)
+	if n := b.floods.count(key, uint64(n), b.cfg.Now()); n > 0 {
+		b.note(entry(kindPeer, "", peer{Socket: socket, UID: uid, Count: n, Code: string(why.Code)}))
+	}
+}
+
+// Verify walks the whole journal.
+func (b *Broker) Verify(ctx context.Context) (protocol.VerifyResult, error) {
+	r, err := b.journal.Verify(ctx)
+	if err != nil {
+		return protocol.VerifyResult{}, err
+	}
+	return protocol.VerifyResult{
+		Segments: uint64(r.Segments), Records: uint64(r.Records), Bodies: uint64(r.Bodies), Bytes: uint64(r.Bytes), Head: r.Head,
+	}, nil
+}

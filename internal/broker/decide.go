@@ -1,0 +1,192 @@
+package broker
+
+import (
+	"context"
+	"time"
+
+	"countersign/internal/action"
+	"countersign/internal/consent"
+	"countersign/internal/journal"
+	"countersign/internal/policy"
+	"countersign/internal/protocol"
+	"countersign/internal/refusal"
+)
+
+// maxWhy bounds an owner's words to an agent, in bytes.
+const maxWhy = 1000
+
+// Decide is an owner's word on a waiting action: no, or yes to exactly what
+// the prefix names. A yes previews again, and lands only what the owner saw.
+func (b *Broker) Decide(ctx context.Context, uid uint32, in protocol.DecideParams) (protocol.Transaction, error) {
+	if len(in.Why) > maxWhy {
+		return protocol.Transaction{}, refusal.New(refusal.TooLarge, "the reason", "over %d bytes", maxWhy)
+	}
+	t, person, err := b.owned(uid, in.ID)
+	if err != nil {
+		return protocol.Transaction{}, err
+	}
+	t.road.Lock()
+	defer t.road.Unlock()
+	if err := b.waits(t); err != nil {
+		return protocol.Transaction{}, err
+	}
+	by := decided{Approve: in.Approve, By: b.ownerName(uid), UID: uid, Prefix: in.Prefix, Why: in.Why}
+	if !in.Approve {
+		err := b.record(entry(kindDecided, in.ID, by))
+		return b.ledger.view(t), err
+	}
+	if _, _, _, whole := b.ledger.refs(t); !consent.Names(in.Prefix, whole) {
+		return b.ledger.view(t), refusal.New(refusal.Stale, "approval of "+string(in.ID), "the prefix is another preview's")
+	}
+	return b.approve(ctx, t, person, by)
+}
+
+// approve previews again and lands, if that preview is the one approved.
+func (b *Broker) approve(ctx context.Context, t *transaction, person *policy.Person, by decided) (protocol.Transaction, error) {
+	a, err := b.actionOf(t)
+	if err != nil {
+		return protocol.Transaction{}, err
+	}
+	defer b.enter(person)()
+	defer b.places.lockPaths(a.Paths())()
+	view := b.ledger.view(t)
+	v, err := b.previewAgain(ctx, t, person, a)
+	if v == nil {
+		return b.ledger.view(t), err
+	}
+	if !consent.Names(by.Prefix, v.judged.Prefix) {
+		return b.isStale(t, v)
+	}
+	if err := b.land(ctx, view.ID, a, v, []journal.Entry{entry(kindDecided, view.ID, by)}); err != nil {
+		return b.ledger.view(t), err
+	}
+	if !b.ledger.isOvertaken(t) {
+		return b.settledView(ctx, t), nil
+	}
+	if v, err = b.previewAgain(ctx, t, person, a); v == nil {
+		return b.ledger.view(t), err
+	}
+	return b.isStale(t, v)
+}
+
+// previewAgain makes the preview of a transaction on disk as it is now. Where
+// that is refused for good the transaction ends with it, and no preview is
+// given; where it can be tried again, it waits as before.
+func (b *Broker) previewAgain(ctx context.Context, t *transaction, person *policy.Person, a action.Action) (*preview, error) {
+	view := b.ledger.view(t)
+	v, err := b.preview(ctx, view.ID, person, a, proposed{
+		By: view.By, Self: view.Self, Capability: view.Capability, Digest: view.Digest, UndoOf: view.UndoOf,
+	})
+	if r := refusal.As(err); r != nil && r.Again != refusal.Retry {
+		_, err := b.giveUp(t, *r)
+		return nil, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	if policy.Verdict(v.judged.Verdict) == policy.Deny {
+		_, err := b.giveUp(t, *refusal.New(refusal.PolicyDenies, "action "+string(view.ID), "%s", v.judged.Rule))
+		return nil, err
+	}
+	return v, b.asks(v, a, view)
+}
+
+// asks makes sure that a preview has what an approval binds: policy may by now
+// call auto what waits for an owner, and what waits is the owner's.
+func (b *Broker) asks(v *preview, a action.Action, view protocol.Transaction) error {
+	if v.detail != nil {
+		return nil
+	}
+	v.judged.Verdict = string(policy.Ask)
+	return b.finish(v, view.ID, a, proposed{Capability: view.Capability, Digest: view.Digest})
+}
+
+// isStale puts a transaction back to waiting, on a new preview.
+func (b *Broker) isStale(t *transaction, v *preview) (protocol.Transaction, error) {
+	id := b.ledger.view(t).ID
+	if err := b.record(v.withDetail(entry(kindStale, id, stale{v.judged}))); err != nil {
+		return b.ledger.view(t), err
+	}
+	return b.ledger.view(t), refusal.New(refusal.Stale, "approval of "+string(id), "it was previewed again")
+}
+
+// Withdraw takes a waiting action back, for its proposer.
+func (b *Broker) Withdraw(uid uint32, id action.ID) (protocol.Transaction, error) {
+	t, view := b.ledger.get(id)
+	if t == nil || view.UID != uid {
+		return protocol.Transaction{}, refusal.New(refusal.UnknownID, "action "+quoteID(id), "")
+	}
+	t.road.Lock()
+	defer t.road.Unlock()
+	if err := b.waits(t); err != nil {
+		return protocol.Transaction{}, err
+	}
+	err := b.record(entry(kindWithdrawn, id, ended{}))
+	return b.ledger.view(t), err
+}
+
+// waits refuses what is to happen to an action that does not wait, or no
+// longer: one that is over its time expires here.
+func (b *Broker) waits(t *transaction) error {
+	view := b.ledger.view(t)
+	if view.State != protocol.StateWaiting {
+		return refusal.New(refusal.WrongState, "action "+string(view.ID), "it is %s", view.State)
+	}
+	if !b.isOver(view) {
+		return nil
+	}
+	if err := b.record(entry(kindExpired, view.ID, ended{})); err != nil {
+		return err
+	}
+	return refusal.New(refusal.WrongState, "action "+string(view.ID), "it expired")
+}
+
+func (b *Broker) isOver(t protocol.Transaction) bool {
+	age := b.cfg.Now().Sub(t.Proposed.Time())
+	return t.State == protocol.StateWaiting && age > b.cfg.Policy.Consent.Expire
+}
+
+// expire ends what waited longer than policy lets it.
+func (b *Broker) expire(ctx context.Context) {
+	const every = 30 * time.Second
+	for {
+		for _, v := range b.ledger.list(false, 0, b.isOver) {
+			t, _ := b.ledger.get(v.ID)
+			t.road.Lock()
+			b.waits(t)
+			t.road.Unlock()
+		}
+		select {
+		case <-time.After(every):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// owned gives a transaction of a home that this uid decides for. To anybody
+// else there is no such transaction.
+func (b *Broker) owned(uid uint32, id action.ID) (*transaction, *policy.Person, error) {
+	t, view := b.ledger.get(id)
+	if t != nil {
+		if person := b.cfg.Policy.Persons[view.Person]; person != nil && b.cfg.Policy.OwnerOf(uid, person.Name) {
+			return t, person, nil
+		}
+	}
+	return nil, nil, refusal.New(refusal.UnknownID, "action "+quoteID(id), "")
+}
+
+// quoteID shows what was given as an ID, if it has the form of one.
+func quoteID(id action.ID) string {
+	if id.Valid() {
+		return string(id)
+	}
+	return "with a malformed ID"
+}
+
+func (b *Broker) ownerName(uid uint32) string {
+	if p := b.cfg.Policy.PersonByUID(uid); p != nil {
+		return p.Name
+	}
+	return b.nameOf(uid)
+}

@@ -1,0 +1,298 @@
+package broker
+
+import (
+	"fmt"
+	"sync"
+
+	"countersign/internal/action"
+	"countersign/internal/consent"
+	"countersign/internal/journal"
+	"countersign/internal/protocol"
+	"countersign/internal/refusal"
+)
+
+// ledger is every transaction's state, made from the journal's records alone:
+// the same apply runs at start, over what is there, and behind every append.
+type ledger struct {
+	mu      sync.Mutex
+	byID    map[action.ID]*transaction
+	order   []*transaction // as proposed
+	byNonce map[nonceOf]*transaction
+	waiting int
+}
+
+type nonceOf struct {
+	uid   uint32
+	nonce protocol.Nonce
+}
+
+// transaction is one action and what became of it. Its fields are guarded by
+// the ledger's lock; the road lock serialises those who carry it on.
+type transaction struct {
+	road sync.Mutex
+
+	view   protocol.Transaction
+	prefix string // whole
+	action journal.Ref
+	detail *journal.Ref
+	intent *journal.Ref
+	done   chan struct{} // closed at its end
+
+	// overtaken says that disk moved on under an intent and nothing was
+	// written: a stale or a refused follows, so this is no end yet.
+	overtaken bool
+}
+
+func newLedger() *ledger {
+	return &ledger{byID: make(map[action.ID]*transaction), byNonce: make(map[nonceOf]*transaction)}
+}
+
+// next is the table of states: what a record of a kind makes of a transaction,
+// and from which states it may come.
+var next = map[string]struct {
+	from []protocol.State
+	to   protocol.State
+}{
+	kindRefused:   {[]protocol.State{protocol.StateWaiting, protocol.StateNotLanded}, protocol.StateRefused},
+	kindStale:     {[]protocol.State{protocol.StateWaiting, protocol.StateNotLanded}, protocol.StateWaiting},
+	kindWithdrawn: {[]protocol.State{protocol.StateWaiting}, protocol.StateWithdrawn},
+	kindExpired:   {[]protocol.State{protocol.StateWaiting}, protocol.StateExpired},
+	kindDecided:   {[]protocol.State{protocol.StateWaiting}, protocol.StateApproved}, // or denied
+	kindIntent:    {[]protocol.State{protocol.StateApproved}, protocol.StateIntent},
+	kindOutcome:   {[]protocol.State{protocol.StateIntent}, ""}, // the outcome says
+	kindSettled:   {[]protocol.State{protocol.StateIntent}, ""},
+}
+
+// apply takes a record in. A record that does not fit the table is a fault of
+// the journal's writer and stops a start.
+func (l *ledger) apply(r journal.Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch r.Kind {
+	case journal.KindCut, kindPeer, kindKept:
+		return nil
+	case kindProposed:
+		return l.open(r)
+	}
+	t := l.byID[action.ID(r.ID)]
+	step, known := next[r.Kind]
+	if t == nil || !known {
+		return fmt.Errorf("[unexpected] record %d: a %s of transaction %q", r.Seq, r.Kind, r.ID)
+	}
+	fits := false
+	for _, s := range step.from {
+		fits = fits || s == t.view.State
+	}
+	if !fits {
+		return fmt.Errorf("[unexpected] record %d: %s of %s, which is %s", r.Seq, r.Kind, r.ID, t.view.State)
+	}
+	was := t.view.State
+	if step.to != "" {
+		t.view.State = step.to
+	}
+	if err := l.take(t, r); err != nil {
+		return fmt.Errorf("record %d, a %s: %w", r.Seq, r.Kind, err)
+	}
+	l.moved(t, was, r)
+	return nil
+}
+
+// open takes in a proposal.
+func (l *ledger) open(r journal.Record) error {
+	p, err := decode[proposed](r.Content)
+	if err != nil {
+		return fmt.Errorf("record %d: %w", r.Seq, err)
+	}
+	t := &transaction{done: make(chan struct{}), view: protocol.Transaction{
+		ID: action.ID(r.ID), State: protocol.StateWaiting,
+		By: p.By, UID: p.UID, Person: p.Person, Capability: p.Capability, Paths: p.Paths,
+		Sentence: p.Sentence, Digest: p.Digest, Self: p.Self, Unseparated: p.Unseparated,
+		UndoOf: p.UndoOf, Proposed: protocol.Time(r.Time.UnixNano()),
+	}}
+	if len(r.Bodies) == 0 || r.Bodies[0].Role != roleAction || l.byID[t.view.ID] != nil {
+		return fmt.Errorf("[unexpected] record %d: a proposal without its action, or twice", r.Seq)
+	}
+	t.action = r.Bodies[0]
+	if p.Judged != nil {
+		t.judge(*p.Judged, r)
+	}
+	l.byID[t.view.ID] = t
+	l.order = append(l.order, t)
+	if p.Nonce != nil {
+		l.byNonce[nonceOf{p.UID, *p.Nonce}] = t
+	}
+	l.waiting++
+	return nil
+}
+
+// take takes a step's content in.
+func (l *ledger) take(t *transaction, r journal.Record) error {
+	v := &t.view
+	switch r.Kind {
+	case kindRefused:
+		c, err := decode[refused](r.Content)
+		v.Refusal = &c.Refusal
+		return err
+	case kindStale:
+		c, err := decode[stale](r.Content)
+		v.Stale++
+		v.Decided, v.DecidedBy, v.Outcome = 0, "", nil
+		t.judge(c.Judged, r)
+		return err
+	case kindDecided:
+		c, err := decode[decided](r.Content)
+		v.Decided, v.DecidedBy, v.Why = protocol.Time(r.Time.UnixNano()), c.By, c.Why
+		if !c.Approve {
+			v.State = protocol.StateDenied
+		}
+		return err
+	case kindIntent:
+		if len(r.Bodies) == 0 || r.Bodies[0].Role != roleIntent {
+			return fmt.Errorf("[unexpected] an intent without its body")
+		}
+		t.intent = &r.Bodies[0]
+		return nil
+	case kindOutcome, kindSettled:
+		c, err := decode[outcome](r.Content)
+		v.Outcome = &c.Outcome
+		v.State = protocol.State(c.Outcome.Result)
+		t.overtaken = r.Kind == kindOutcome && v.State == protocol.StateNotLanded && len(c.Outcome.Kept) == 0 &&
+			c.Outcome.Refused != nil && c.Outcome.Refused.Code == refusal.Changed
+		if of := l.byID[v.UndoOf]; of != nil && c.Outcome.Result == protocol.Landed {
+			l.undone(of, v.ID)
+		}
+		return err
+	}
+	return nil
+}
+
+// undone notes that an undo landed; the undo of an undo stands the first one
+// up again.
+func (l *ledger) undone(of *transaction, by action.ID) {
+	of.view.UndoneBy = by
+	if again := l.byID[of.view.UndoOf]; again != nil && again.view.UndoneBy == of.view.ID {
+		again.view.UndoneBy = ""
+	}
+}
+
+// moved keeps count of what waits, and tells those who await an end.
+func (l *ledger) moved(t *transaction, was protocol.State, r journal.Record) {
+	now := t.view.State
+	if was == protocol.StateWaiting && now != was {
+		l.waiting--
+	}
+	if now == protocol.StateWaiting && now != was {
+		l.waiting++
+	}
+	if !now.Ended() {
+		t.view.Ended = 0
+		return
+	}
+	t.view.Ended = protocol.Time(r.Time.UnixNano())
+	if now == protocol.StateNotLanded && t.overtaken {
+		return
+	}
+	select {
+	case <-t.done:
+	default:
+		close(t.done)
+	}
+}
+
+// judge takes in what a preview was judged to be.
+func (t *transaction) judge(j judged, r journal.Record) {
+	v := &t.view
+	v.Verdict, v.Rule, v.Reasons, v.Reversible = j.Verdict, j.Rule, j.Reasons, j.Reversible
+	t.prefix, v.Prefix, t.detail = j.Prefix, "", nil
+	if len(j.Prefix) >= consent.PrefixShown {
+		v.Prefix = j.Prefix[:consent.PrefixShown]
+	}
+	for i := range r.Bodies {
+		if r.Bodies[i].Role == roleDetail {
+			t.detail = &r.Bodies[i]
+		}
+	}
+}
+
+// get gives a transaction and how it stands.
+func (l *ledger) get(id action.ID) (*transaction, protocol.Transaction) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.byID[id]
+	if t == nil {
+		return nil, protocol.Transaction{}
+	}
+	return t, t.view
+}
+
+// view gives how a transaction stands now.
+func (l *ledger) view(t *transaction) protocol.Transaction {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return t.view
+}
+
+// ofNonce gives the transaction that a proposal with this nonce became.
+func (l *ledger) ofNonce(uid uint32, n protocol.Nonce) *transaction {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.byNonce[nonceOf{uid, n}]
+}
+
+// list gives the transactions that keep says yes to: oldest first, or newest
+// first and at most limit of them.
+func (l *ledger) list(newest bool, limit int, keep func(protocol.Transaction) bool) []protocol.Transaction {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []protocol.Transaction
+	for i := range l.order {
+		t := l.order[i]
+		if newest {
+			t = l.order[len(l.order)-1-i]
+		}
+		if keep(t.view) {
+			if out = append(out, t.view); len(out) == limit {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// interrupted gives the transactions that a start finds unfinished: an intent
+// without an outcome, and an outcome that something was to follow.
+func (l *ledger) interrupted() (intents, overtaken []*transaction) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range l.order {
+		switch {
+		case t.view.State == protocol.StateIntent:
+			intents = append(intents, t)
+		case t.view.State == protocol.StateNotLanded && t.overtaken:
+			overtaken = append(overtaken, t)
+		}
+	}
+	return intents, overtaken
+}
+
+// count gives how many transactions wait.
+func (l *ledger) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waiting
+}
+
+// isOvertaken says whether disk moved on under a transaction's intent.
+func (l *ledger) isOvertaken(t *transaction) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return t.view.State == protocol.StateNotLanded && t.overtaken
+}
+
+// refs gives where a transaction's action, detail and intent stand in the
+// journal.
+func (l *ledger) refs(t *transaction) (act journal.Ref, detail, intent *journal.Ref, prefix string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return t.action, t.detail, t.intent, t.prefix
+}

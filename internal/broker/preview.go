@@ -1,0 +1,248 @@
+package broker
+
+import (
+	"context"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"countersign/internal/action"
+	"countersign/internal/beneath"
+	"countersign/internal/classify"
+	"countersign/internal/consent"
+	"countersign/internal/grant"
+	"countersign/internal/journal"
+	"countersign/internal/policy"
+	"countersign/internal/protocol"
+	"countersign/internal/refusal"
+)
+
+// preview is what an action would do on disk as it is, and what policy makes
+// of that. It is made anew whenever it is to be acted on.
+type preview struct {
+	person  *policy.Person
+	befores []action.Before
+	plans   []action.Planned
+	judged  judged
+	detail  []byte       // encoded; where it asks
+	hash    *action.Hash // of detail
+
+	captures []journal.Body // what has to go with the intent's record
+}
+
+// withDetail adds the detail to the record of a preview that asks.
+func (v *preview) withDetail(e journal.Entry) journal.Entry {
+	if v.detail != nil {
+		e.Bodies = append(e.Bodies, journal.Body{Role: roleDetail, Data: v.detail})
+	}
+	return e
+}
+
+func (v *preview) facts() []action.Fact {
+	facts := make([]action.Fact, len(v.plans))
+	for i, p := range v.plans {
+		facts[i] = p.Fact
+	}
+	return facts
+}
+
+// preview captures, plans, classifies and decides. The error is a refusal of
+// the action; one that is to be tried again says nothing about it.
+func (b *Broker) preview(ctx context.Context, id action.ID, person *policy.Person, a action.Action, of proposed) (*preview, error) {
+	v := &preview{person: person}
+	var err error
+	if v.befores, err = b.capture(ctx, person, a.Paths()); err != nil {
+		return nil, err
+	}
+	for _, before := range v.befores {
+		if err := b.judgeFact(person, before.Fact); err != nil {
+			return nil, err
+		}
+	}
+	if v.plans, err = a.Plan(v.befores, person.Umask); err != nil {
+		return nil, err
+	}
+	limits := classify.Limits{Large: b.cfg.Policy.Limits.Large}
+	class := classify.Classify(v.changes(of.Capability, true), limits)
+	who := policy.Proposer{Agent: of.By, Self: of.Self}
+	decision := b.cfg.Policy.Decide(class, who)
+	if class.Reversible && b.keep(v) != nil {
+		class = classify.Classify(v.changes(of.Capability, false), limits)
+		decision = b.cfg.Policy.Decide(class, who)
+	}
+	v.judged = judged{
+		Verdict: string(decision.Verdict), Rule: decision.Rule, Reasons: decision.Reasons, Reversible: class.Reversible,
+	}
+	return v, b.finish(v, id, a, of)
+}
+
+// finish holds the action to the bounds of its verdict, and makes the account
+// that an owner is shown.
+func (b *Broker) finish(v *preview, id action.ID, a action.Action, of proposed) error {
+	limits, n := b.cfg.Policy.Limits, int64(a.NewText())
+	what := string(of.Capability) + " of " + a.Paths()[0].String()
+	switch policy.Verdict(v.judged.Verdict) {
+	case policy.Auto:
+		if n > int64(limits.AutoBytes) {
+			return refusal.New(refusal.TooLongToAuto, what, "%d bytes, of at most %d", n, limits.AutoBytes)
+		}
+		return nil
+	case policy.Deny:
+		return nil
+	}
+	if n > int64(limits.AskedText) {
+		return refusal.New(refusal.TooLongToAsk, what, "%d bytes, of at most %d", n, limits.AskedText)
+	}
+	detail := action.DetailOf(v.plans)
+	hash, err := detail.Hash()
+	if err != nil {
+		return err
+	}
+	if v.detail, err = detail.Encode(); err != nil {
+		return err
+	}
+	v.hash = &hash
+	v.judged.Prefix, err = consent.Shown{
+		ID: id, Digest: of.Digest, Facts: v.facts(), Detail: hash, Reversible: v.judged.Reversible,
+	}.Prefix()
+	return err
+}
+
+// capture asks the person's reader what stands at the paths, and reads the
+// files through the handles that come with the answer.
+func (b *Broker) capture(ctx context.Context, person *policy.Person, paths []action.Path) ([]action.Before, error) {
+	var res protocol.CaptureResult
+	handles, err := b.hands[person.Name].reader.CallHandles(ctx, protocol.Capture,
+		protocol.CaptureParams{Policy: b.cfg.Policy.Digest, Paths: paths}, &res)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, h := range handles {
+			h.Close()
+		}
+	}()
+	if len(res.Facts) != len(paths) {
+		return nil, refusal.New(refusal.Differs, "the capture", "%d facts for %d paths", len(res.Facts), len(paths))
+	}
+	befores := make([]action.Before, 0, len(paths))
+	left := handles
+	for i, f := range res.Facts {
+		if f.Path != paths[i] {
+			return nil, refusal.New(refusal.Differs, "the capture", "%s instead of %s", f.Path, paths[i])
+		}
+		before := action.Before{Fact: f}
+		if f.Base.Version != nil {
+			if len(left) == 0 {
+				return nil, refusal.New(refusal.HandleRejected, f.Path.String(), "it is missing")
+			}
+			if before, err = b.readHandle(left[0], f); err != nil {
+				return nil, err
+			}
+			left = left[1:]
+		}
+		befores = append(befores, before)
+	}
+	if len(left) > 0 {
+		return nil, refusal.New(refusal.HandleRejected, "the capture", "%d more than it has files", len(left))
+	}
+	return befores, nil
+}
+
+// readHandle reads a captured file through the reader's handle. The reader may
+// be anybody's by now, so the handle is judged before the first read, which is
+// bounded, and what it gives must be what the reader said.
+func (b *Broker) readHandle(h *os.File, f action.Fact) (action.Before, error) {
+	before, what := action.Before{Fact: f}, f.Path.String()
+	if err := soundHandle(h, what); err != nil {
+		return before, err
+	}
+	keep := int64(b.cfg.Policy.Limits.AutoBytes)
+	if int64(f.Base.Version.Size) > keep {
+		return before, nil
+	}
+	snap, err := beneath.Take(what, h, keep)
+	if err != nil {
+		return before, err
+	}
+	if !snap.Whole || !(action.Base{Version: &snap.Version}).Same(action.Base{Version: f.Base.Version}) {
+		return before, refusal.New(refusal.Changed, what, "while it was captured")
+	}
+	before.Content, before.Read = snap.Content, true
+	return before, nil
+}
+
+// soundHandle refuses a handle that is not a plain one for reading a regular
+// file of an ordinary filesystem.
+func soundHandle(h *os.File, what string) error {
+	flags, err := unix.FcntlInt(h.Fd(), unix.F_GETFL, 0)
+	if err != nil || flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_PATH != 0 {
+		return refusal.New(refusal.HandleRejected, what, "it is not for reading alone")
+	}
+	st, err := beneath.Fstat(h)
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return refusal.New(refusal.HandleRejected, what, "it is no regular file")
+	}
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(int(h.Fd()), &fs); err != nil {
+		return refusal.New(refusal.HandleRejected, what, "its filesystem is not known")
+	}
+	switch fs.Type {
+	case unix.FUSE_SUPER_MAGIC, unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC:
+		return refusal.New(refusal.HandleRejected, what, "its filesystem is not an ordinary one")
+	}
+	return nil
+}
+
+// judgeFact judges the place by policy, as it was asked for and as it lands,
+// and refuses what replacing would lose.
+func (b *Broker) judgeFact(person *policy.Person, f action.Fact) error {
+	if _, err := person.Grants.Judge(grant.Write, string(f.Path)); err != nil {
+		return err
+	}
+	if err := person.Grants.Forbidden(grant.Write, string(f.Real)); err != nil {
+		return err
+	}
+	if home, err := b.cfg.Policy.HomeOf(f.Real); err != nil || home != person {
+		return refusal.New(refusal.NobodysHome, f.Path.String(), "it lands elsewhere")
+	}
+	if len(f.NotKept) > 0 {
+		return refusal.New(refusal.NotKept, f.Path.String(), "%v", f.NotKept)
+	}
+	return nil
+}
+
+// changes puts the plan into the words that classify judges.
+func (v *preview) changes(c action.Capability, room bool) []classify.Change {
+	out := make([]classify.Change, 0, len(v.plans))
+	for i, plan := range v.plans {
+		old, now := plan.Fact.Base.Image(), plan.Result
+		out = append(out, classify.Change{
+			Path: plan.Fact.Path, Real: plan.Fact.Real, Home: string(v.person.Home), Capability: c,
+			Old: &old, New: &now, OldContent: plan.Old, NewContent: plan.New, ContentType: plan.Type,
+			Captured:       room && v.befores[i].Read,
+			InSnapshotRoot: v.person.InSnapshotRoot(plan.Fact.Real),
+		})
+	}
+	return out
+}
+
+// keep gives what a preview would replace to the vault, and keeps the bodies
+// that have to go with the intent's record.
+func (b *Broker) keep(v *preview) error {
+	var bodies []journal.Body
+	for _, before := range v.befores {
+		if !before.Read {
+			continue
+		}
+		held, err := b.vault.Prepare(v.person.Name, before.Content)
+		if err != nil {
+			return err
+		}
+		if held.Body != nil {
+			bodies = append(bodies, *held.Body)
+		}
+	}
+	v.captures = bodies
+	return nil
+}

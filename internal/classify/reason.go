@@ -1,0 +1,54 @@
+package classify
+
+import (
+	"cmp"
+	"slices"
+
+	"countersign/internal/action"
+)
+
+// Name is one of the closed list of reasons.
+type Name string
+
+// The reasons, gravest first.
+const (
+	DataDeletion       Name = "data-deletion"       // something is removed, or replaced without a copy
+	NotCaptured        Name = "not-captured"        // what is replaced could not be kept
+	OutsideSnapshot    Name = "outside-snapshot"    // outside the directories the policy says are kept
+	Publication        Name = "publication"         // it leaves the machine
+	RunsLater          Name = "runs-later"          // something runs it without the person asking for that
+	Credentials        Name = "credentials"         // it holds secrets, or is where they are kept
+	PermissionsWidened Name = "permissions-widened" // more people may read, write or run it than before
+	BinaryContent      Name = "binary-content"      // what a diff cannot show
+	Large              Name = "large"               // more than a person reads
+	OthersWork         Name = "others-work"         // a commit of changes that this agent did not make
+	ForeignIdentity    Name = "foreign-identity"    // a commit in a name the repository chose
+)
+
+// Names lists every reason in the order of the constants. Not yet computed:
+// others-work and foreign-identity, which need facts of a repository.
+func Names() []Name {
+	return []Name{DataDeletion, NotCaptured, OutsideSnapshot, Publication, RunsLater, Credentials,
+		PermissionsWidened, BinaryContent, Large, OthersWork, ForeignIdentity}
+}
+
+// Reason is one reason at one path.
+type Reason struct {
+	Name  Name        `cbor:"name" json:"name"`
+	Path  action.Path `cbor:"path" json:"path"`                       // as the action spells it
+	Entry string      `cbor:"entry,omitempty" json:"entry,omitempty"` // the table entry that matched
+	Why   string      `cbor:"why,omitempty" json:"why,omitempty"`     // for people; holds no byte an agent chose
+}
+
+// sorted puts reasons in one order, each once.
+func sorted(rs []Reason) []Reason {
+	rank := make(map[Name]int)
+	for i, n := range Names() {
+		rank[n] = i
+	}
+	slices.SortFunc(rs, func(a, b Reason) int {
+		return cmp.Or(cmp.Compare(rank[a.Name], rank[b.Name]), cmp.Compare(a.Path, b.Path),
+			cmp.Compare(a.Entry, b.Entry), cmp.Compare(a.Why, b.Why))
+	})
+	return slices.Compact(rs)
+}

@@ -1,0 +1,204 @@
+// Package facts finds what disk says of one path of an action: where it leads
+// and whether that is granted, which version stands there, what replacing it
+// would lose. The reader finds facts for the keeper, the scribe finds them
+// again for itself before it touches anything, both with this code: a reader
+// that lied steers no decision.
+//
+// A place is judged twice: as it was asked for, and where it lands. The owner
+// is judged too: what belongs to another user, or is set-user-ID, is refused.
+//
+// It does NOT judge whether a change is wise (classify) or allowed (policy).
+package facts
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"countersign/internal/action"
+	"countersign/internal/beneath"
+	"countersign/internal/grant"
+	"countersign/internal/refusal"
+)
+
+// Finder finds facts in one person's home, as that person.
+type Finder struct {
+	UID    uint32    // the person's
+	Home   string    // as the policy lists it
+	Grants grant.Set // the person's
+	Keep   int64     // the largest file, in bytes, whose content is kept
+}
+
+// Found is a place that was judged, held open.
+type Found struct {
+	Path  action.Path
+	Real  action.Path // the landing, spelled from the listed home
+	Grant grant.Grant
+	Place *beneath.Place
+	root  *beneath.Root
+	op    grant.Op
+}
+
+// Close lets go of everything held.
+func (f *Found) Close() {
+	f.Place.Close()
+	f.root.Close()
+}
+
+// Find resolves and judges a path. It opens nothing but directories.
+func (f Finder) Find(op grant.Op, path action.Path) (*Found, error) {
+	what := path.String()
+	asked, err := f.Grants.Judge(op, string(path))
+	if err != nil {
+		return nil, err
+	}
+	home, err := beneath.OpenRoot(f.Home)
+	if err != nil {
+		return nil, beneath.Refuse("the home "+action.Path(f.Home).String(), err)
+	}
+	defer home.Close()
+	root, err := beneath.OpenRoot(asked.Root)
+	if err != nil {
+		return nil, beneath.Refuse("the grant's root "+action.Path(asked.Root).String(), err)
+	}
+	found := &Found{Path: path, Grant: asked, root: root, op: op}
+	relative := strings.TrimPrefix(strings.TrimPrefix(string(path), asked.Root), "/")
+	if relative == "" {
+		root.Close()
+		return nil, refusal.New(refusal.NotRegular, what, "it is the grant's root")
+	}
+	found.Place, err = root.Find(what, relative, beneath.Options{CrossMounts: asked.CrossMounts})
+	if err == nil {
+		if err = f.judgeLanding(op, found, home.Real); err == nil {
+			return found, nil
+		}
+		found.Place.Close()
+	}
+	root.Close()
+	return nil, err
+}
+
+// judgeLanding judges where a place is, by the names that disk has on the way:
+// inside the person's real home, under the same grant as it was asked for, and
+// not on the deny list there either.
+func (f Finder) judgeLanding(op grant.Op, found *Found, realHome string) error {
+	what, real := found.Path.String(), found.Place.Real
+	inHome, ok := strings.CutPrefix(real, strings.TrimSuffix(realHome, "/")+"/")
+	if !ok {
+		return refusal.New(refusal.NobodysHome, what, "it leads out of the home")
+	}
+	found.Real = action.Path(f.Home + "/" + inHome)
+	roots := map[string]string{found.Grant.Root: found.root.Real}
+	for _, g := range slices.Concat(f.Grants.Reads, f.Grants.Writes) {
+		if _, done := roots[g.Root]; done {
+			continue
+		}
+		if r, err := beneath.OpenRoot(g.Root); err == nil {
+			roots[g.Root] = r.Real
+			r.Close()
+		}
+	}
+	landed, err := f.Grants.Resolved(realHome, roots).Judge(op, real)
+	if err != nil {
+		return err
+	}
+	if landed.Root != found.root.Real {
+		return refusal.New(refusal.NotGranted, what, "it lands under another grant than it was asked for under")
+	}
+	return f.Grants.Forbidden(op, string(found.Real))
+}
+
+// Look says what stands at a found place now. The file, open for reading, is
+// nil where nothing stands there; otherwise the caller closes it.
+func (f Finder) Look(found *Found) (action.Before, *os.File, error) {
+	what := found.Path.String()
+	before := action.Before{Fact: action.Fact{
+		Path: found.Path, Real: found.Real, Base: action.Base{Landing: found.Place.Landing()},
+	}}
+	file, err := found.Place.Open(what)
+	if err != nil {
+		return before, nil, err
+	}
+	if before.Fact.NotKept, err = notKept(found.Place.Dir, file); err == nil && file != nil {
+		err = f.take(what, found, file, &before)
+	}
+	if err != nil {
+		if file != nil {
+			file.Close()
+		}
+		return before, nil, beneath.Refuse(what, err)
+	}
+	return before, file, nil
+}
+
+func (f Finder) take(what string, found *Found, file *os.File, before *action.Before) error {
+	g := found.Grant
+	st, err := beneath.Fstat(file)
+	if err != nil {
+		return err
+	}
+	switch {
+	case st.Uid != f.UID:
+		return refusal.New(refusal.OtherOwner, what, "user %d", st.Uid)
+	case st.Mode&(unix.S_ISUID|unix.S_ISGID|unix.S_ISVTX) != 0:
+		return refusal.New(refusal.SetID, what, "mode %04o", st.Mode&0o7777)
+	case g.MaxFileSize > 0 && st.Size > g.MaxFileSize:
+		return refusal.New(refusal.FileTooBig, what, "%d bytes, over the grant's %d", st.Size, g.MaxFileSize)
+	}
+	s, err := beneath.Take(what, file, f.Keep)
+	if err != nil {
+		return err
+	}
+	before.Fact.Base.Version, before.Content, before.Read = &s.Version, s.Content, s.Whole
+	return f.Grants.DeniedByContent(found.op, string(found.Real), s.Content)
+}
+
+// notKept names the attributes that a file put in this one's place would lack,
+// and those that the directory would force on it. Security labels that the
+// kernel gives by itself are not among them.
+func notKept(dir, file *os.File) ([]string, error) {
+	var lost []string
+	if file != nil {
+		names, err := attributes(file)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range names {
+			switch n {
+			case "security.selinux", "security.ima", "security.evm":
+			case "system.posix_acl_access":
+				lost = append(lost, "access control list")
+			default:
+				lost = append(lost, "attribute "+action.Path(n).String())
+			}
+		}
+	}
+	names, err := attributes(dir)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(names, "system.posix_acl_default") {
+		lost = append(lost, "the directory's default access control list")
+	}
+	return lost, nil
+}
+
+// attributes lists a file's extended attributes; none where the filesystem has
+// none.
+func attributes(f *os.File) ([]string, error) {
+	buf := make([]byte, 64<<10) // the kernel's own bound on the list
+	n, err := unix.Flistxattr(int(f.Fd()), buf)
+	if errors.Is(err, unix.ENOTSUP) || n == 0 && err == nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("flistxattr", err)
+	}
+	return strings.Split(strings.TrimSuffix(string(buf[:n]), "\x00"), "\x00"), nil
+}
+
+// Replaced refuses if the grant's root is no longer the directory it was.
+func (f *Found) Replaced() error { return f.root.Replaced(f.Grant.Root) }

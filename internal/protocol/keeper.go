@@ -1,0 +1,171 @@
+package protocol
+
+import (
+	"time"
+
+	"countersign/internal/action"
+	"countersign/internal/classify"
+	"countersign/internal/refusal"
+)
+
+// Nonce makes a proposal repeatable: sent again, it is answered with the ID it
+// got the first time.
+type Nonce [16]byte
+
+// ActParams proposes an action, with one sentence of the proposer's own.
+type ActParams struct {
+	Nonce    Nonce         `cbor:"nonce"`
+	Action   action.Action `cbor:"action"`
+	Sentence string        `cbor:"sentence"`
+}
+
+// MaxSentence bounds the proposer's sentence, in bytes.
+const MaxSentence = 1000
+
+// IDParams names a transaction: for await, withdraw and show.
+type IDParams struct {
+	ID action.ID `cbor:"id"`
+}
+
+// State is where a transaction stands.
+type State string
+
+// Waiting, approved and intent are passed through; the others are ends.
+const (
+	StateWaiting   State = "waiting"
+	StateApproved  State = "approved"
+	StateIntent    State = "intent"
+	StateLanded    State = "landed"
+	StateNotLanded State = "not-landed"
+	StateUnknown   State = "unknown"
+	StateRefused   State = "refused"
+	StateDenied    State = "denied"
+	StateWithdrawn State = "withdrawn"
+	StateExpired   State = "expired"
+)
+
+// Ended says whether nothing more happens to a transaction in this state.
+func (s State) Ended() bool {
+	return s != StateWaiting && s != StateApproved && s != StateIntent
+}
+
+// Time is nanoseconds since 1970; 0 is not yet. In JSON it is RFC 3339, UTC.
+type Time int64
+
+// Time gives t as the standard library's.
+func (t Time) Time() time.Time { return time.Unix(0, int64(t)) }
+
+// MarshalText writes RFC 3339.
+func (t Time) MarshalText() ([]byte, error) {
+	return t.Time().UTC().AppendFormat(nil, time.RFC3339Nano), nil
+}
+
+// UnmarshalText reads RFC 3339.
+func (t *Time) UnmarshalText(b []byte) error {
+	at, err := time.Parse(time.RFC3339Nano, string(b))
+	*t = Time(at.UnixNano())
+	return err
+}
+
+// Transaction is an action and what became of it.
+type Transaction struct {
+	ID         action.ID         `cbor:"id" json:"id"`
+	State      State             `cbor:"state" json:"state"`
+	By         string            `cbor:"by" json:"by"` // the agent's name, or the person's
+	UID        uint32            `cbor:"uid" json:"uid"`
+	Person     string            `cbor:"person" json:"person"`
+	Capability action.Capability `cbor:"capability" json:"capability"`
+	Paths      []action.Path     `cbor:"paths" json:"paths"`
+	Sentence   string            `cbor:"sentence" json:"sentence"`
+	Digest     action.Hash       `cbor:"digest" json:"digest"`
+
+	Self        bool `cbor:"self,omitempty" json:"self,omitempty"`               // proposed by one who may approve it
+	Unseparated bool `cbor:"unseparated,omitempty" json:"unseparated,omitempty"` // no separation of users stands
+
+	Verdict    string            `cbor:"verdict" json:"verdict"`
+	Rule       string            `cbor:"rule" json:"rule"` // what in the policy decided
+	Reasons    []classify.Reason `cbor:"reasons,omitempty" json:"reasons,omitempty"`
+	Reversible bool              `cbor:"reversible" json:"reversible"`
+	Prefix     string            `cbor:"prefix,omitempty" json:"prefix,omitempty"` // of what an owner is shown
+	Stale      uint64            `cbor:"stale,omitempty" json:"stale,omitempty"`   // times it was previewed again
+
+	Proposed  Time   `cbor:"proposed" json:"proposed"`
+	Decided   Time   `cbor:"decided,omitempty" json:"decided,omitempty"`
+	Ended     Time   `cbor:"ended,omitempty" json:"ended,omitempty"`
+	DecidedBy string `cbor:"decided-by,omitempty" json:"decided_by,omitempty"`
+	Why       string `cbor:"why,omitempty" json:"why,omitempty"` // the owner's words to the agent
+
+	Outcome  *Outcome         `cbor:"outcome,omitempty" json:"outcome,omitempty"`
+	Refusal  *refusal.Refusal `cbor:"refusal,omitempty" json:"refusal,omitempty"`
+	UndoOf   action.ID        `cbor:"undo-of,omitempty" json:"undo_of,omitempty"`
+	UndoneBy action.ID        `cbor:"undone-by,omitempty" json:"undone_by,omitempty"`
+}
+
+// ListResult is a list of transactions: what waits, oldest first, or the log,
+// newest first.
+type ListResult struct {
+	Transactions []Transaction `cbor:"transactions" json:"transactions"`
+}
+
+// LogParams asks for the newest transactions.
+type LogParams struct {
+	Limit uint64 `cbor:"limit"`
+}
+
+// MaxLog bounds one answer of the log.
+const MaxLog = 500
+
+// ShowResult is one transaction whole. Detail is there where it was made or
+// can be made from what was captured.
+type ShowResult struct {
+	Transaction Transaction    `cbor:"transaction" json:"transaction"`
+	Action      action.Action  `cbor:"action" json:"action"`
+	Detail      *action.Detail `cbor:"detail,omitempty" json:"detail,omitempty"`
+}
+
+// DecideParams is an owner's decision on exactly what the prefix names.
+type DecideParams struct {
+	ID      action.ID `cbor:"id"`
+	Prefix  string    `cbor:"prefix,omitempty"` // needed to approve
+	Approve bool      `cbor:"approve"`
+	Why     string    `cbor:"why,omitempty"`
+}
+
+// UndoParams asks for a transaction to be taken back. Without a prefix it is
+// previewed and waits; with the prefix of that preview it is its own consent.
+type UndoParams struct {
+	ID     action.ID `cbor:"id"`
+	Prefix string    `cbor:"prefix,omitempty"`
+}
+
+// VerifyResult is what a walk over the whole journal found.
+type VerifyResult struct {
+	Segments uint64      `cbor:"segments" json:"segments"`
+	Records  uint64      `cbor:"records" json:"records"`
+	Bodies   uint64      `cbor:"bodies" json:"bodies"`
+	Bytes    uint64      `cbor:"bytes" json:"bytes"`
+	Head     action.Hash `cbor:"head" json:"head"`
+}
+
+// StatusResult is the keeper's account of itself.
+type StatusResult struct {
+	Policy      action.Hash    `cbor:"policy" json:"policy"`
+	Unseparated bool           `cbor:"unseparated" json:"unseparated"`
+	UID         uint32         `cbor:"uid" json:"uid"`
+	PID         uint64         `cbor:"pid" json:"pid"`
+	Walls       []string       `cbor:"walls" json:"walls"`
+	Waiting     uint64         `cbor:"waiting" json:"waiting"`
+	Records     uint64         `cbor:"records" json:"records"`
+	Head        action.Hash    `cbor:"head" json:"head"`
+	Cut         string         `cbor:"cut,omitempty" json:"cut,omitempty"` // what a torn tail lost at the last start
+	Persons     []PersonStatus `cbor:"persons" json:"persons"`
+}
+
+// PersonStatus says whether a person's two processes answer.
+type PersonStatus struct {
+	Name   string `cbor:"name" json:"name"`
+	Home   string `cbor:"home" json:"home"`
+	UID    uint32 `cbor:"uid" json:"uid"`
+	Reader string `cbor:"reader" json:"reader"` // "answers", or why not
+	Scribe string `cbor:"scribe" json:"scribe"`
+}

@@ -1,0 +1,121 @@
+// Package protocol is what Countersign's processes say to one another: the
+// methods of each socket, and what goes with them. Servers fill their tables
+// from it and clients call by it; docs/wire.md describes it for others.
+//
+// It holds data only. Who may call what stands in each server's table.
+package protocol
+
+import (
+	"countersign/internal/action"
+	"countersign/internal/refusal"
+)
+
+// The keeper's methods. Act, Await and Withdraw are on the act socket; Pending,
+// Show and Log on both, there for the caller's own actions; the rest on the
+// consent socket.
+const (
+	Act      = "keeper.act"
+	Await    = "keeper.await"
+	Withdraw = "keeper.withdraw"
+	Pending  = "keeper.pending"
+	Show     = "keeper.show"
+	Log      = "keeper.log"
+	Decide   = "keeper.decide"
+	Undo     = "keeper.undo"
+	Verify   = "keeper.verify"
+	Status   = "keeper.status"
+	Allow    = "keeper.allow"
+	Revoke   = "keeper.revoke"
+)
+
+// The reader's methods, and the scribe's two.
+const (
+	Read      = "executor.read"
+	Capture   = "executor.capture"
+	FileWrite = "executor.file-write"
+	Settle    = "executor.settle"
+)
+
+// CaptureParams asks for what stands at paths. Every call between daemons
+// carries the digest of the policy its caller holds.
+type CaptureParams struct {
+	Policy action.Hash   `cbor:"policy"`
+	Paths  []action.Path `cbor:"paths"`
+}
+
+// CaptureResult has a fact for each path, and with it rides one read-only
+// handle for each fact that has a version, in the same order.
+type CaptureResult struct {
+	Facts []action.Fact `cbor:"facts"`
+}
+
+// ReadParams asks for lines of a text file; lines count from 1, and Lines of 0
+// asks for as many as fit.
+type ReadParams struct {
+	Path  action.Path `cbor:"path"`
+	From  uint64      `cbor:"from,omitempty"`
+	Lines uint64      `cbor:"lines,omitempty"`
+}
+
+// ReadResult is a window of a text file, and the version of the whole.
+type ReadResult struct {
+	Policy  action.Hash    `cbor:"policy" json:"policy"`
+	Path    action.Path    `cbor:"path" json:"path"`
+	Version action.Version `cbor:"version" json:"version"`
+	From    uint64         `cbor:"from" json:"from"`
+	Lines   uint64         `cbor:"lines" json:"lines"` // in Text
+	Total   uint64         `cbor:"total" json:"total"` // in the file
+	Text    string         `cbor:"text" json:"text"`
+}
+
+// Intent is what the keeper has decided and journaled, and all a scribe needs
+// to carry it out or, after a crash, to find out how far it came.
+type Intent struct {
+	ID       action.ID      `cbor:"id"`
+	Action   action.Action  `cbor:"action"`
+	Facts    []action.Fact  `cbor:"facts"`              // what was captured, a path each
+	Results  []action.Image `cbor:"results"`            // what was planned to stand there
+	Staged   []string       `cbor:"staged"`             // the name beside each path
+	Approved *action.Hash   `cbor:"approved,omitempty"` // hash of the detail an owner approved
+}
+
+// IntentParams goes to the scribe, for file-write and for settle.
+type IntentParams struct {
+	Policy action.Hash `cbor:"policy"`
+	Intent Intent      `cbor:"intent"`
+}
+
+// Result says what became of an intent.
+type Result string
+
+const (
+	Landed    Result = "landed"
+	NotLanded Result = "not-landed"
+	Unknown   Result = "unknown" // disk is neither as it was nor as planned
+)
+
+// Outcome is how an intent ended. One that was refused before anything was
+// changed is answered with the refusal instead.
+type Outcome struct {
+	Result  Result           `cbor:"result" json:"result"`
+	Changes []PathOutcome    `cbor:"changes" json:"changes"`
+	Words   string           `cbor:"words,omitempty" json:"words,omitempty"` // how it was found out, where it was not simply done
+	Kept    []KeptAside      `cbor:"kept,omitempty" json:"kept,omitempty"`
+	Refused *refusal.Refusal `cbor:"refused,omitempty" json:"refused,omitempty"` // of NotLanded: why
+}
+
+// PathOutcome is what stands at one path now.
+type PathOutcome struct {
+	Path    action.Path     `cbor:"path" json:"path"`
+	Version *action.Version `cbor:"version,omitempty" json:"version,omitempty"` // none after a delete
+	Links   uint64          `cbor:"links,omitempty" json:"links,omitempty"`     // other names that keep the old content
+	After   []string        `cbor:"after,omitempty" json:"after,omitempty"`     // what failed after it had landed
+}
+
+// KeptAside is a file of somebody else's that an exchange displaced and that
+// could not be put back: it stays under its staged name, and its handle rides
+// with the answer.
+type KeptAside struct {
+	Path    action.Path    `cbor:"path" json:"path"`
+	Version action.Version `cbor:"version" json:"version"`
+}

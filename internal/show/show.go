@@ -1,0 +1,215 @@
+// Package show puts transactions into words for a person at a terminal or in a
+// pipe. Everything that an agent chose, and everything from a file, goes
+// through package visible on its way.
+package show
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"countersign/internal/action"
+	"countersign/internal/protocol"
+	"countersign/internal/refusal"
+	"countersign/internal/visible"
+)
+
+// Writer writes for one reader.
+type Writer struct {
+	Out    io.Writer
+	Colour bool
+}
+
+const (
+	red, green, cyan, bold, plain = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
+)
+
+func (w Writer) paint(colour, s string) string {
+	if !w.Colour {
+		return s
+	}
+	return colour + s + plain
+}
+
+func (w Writer) line(format string, args ...any) { fmt.Fprintf(w.Out, format+"\n", args...) }
+
+// unseparated is said on every screen where it is true.
+const unseparated = "NOT SEPARATED: agents run as this user and can approve what they propose"
+
+// Banner warns where the separation of users is missing.
+func (w Writer) Banner(missing bool) {
+	if missing {
+		w.line("%s", w.paint(bold, unseparated))
+	}
+}
+
+// Rows lists transactions, one line each.
+func (w Writer) Rows(list []protocol.Transaction) {
+	for _, t := range list {
+		undo := ""
+		switch {
+		case t.UndoneBy != "":
+			undo = "  undone by " + string(t.UndoneBy)
+		case t.UndoOf != "":
+			undo = "  undo of " + string(t.UndoOf)
+		}
+		w.line("%s  %s  %-10s  %s%s", t.Proposed.Time().Format(time.DateTime), t.ID, t.State, w.Sentence(t), undo)
+	}
+}
+
+// Sentence is the machine's own: who wants what, where.
+func (w Writer) Sentence(t protocol.Transaction) string {
+	what := map[action.Capability]string{
+		action.CapFileWrite: "write", action.CapFileDelete: "delete", action.CapGitCommit: "commit in",
+		action.CapGitDiscard: "discard work in", action.CapGitPush: "push", action.CapUndo: "put back",
+	}[t.Capability]
+	where := make([]string, len(t.Paths))
+	for i, p := range t.Paths {
+		where[i] = p.String()
+	}
+	s := fmt.Sprintf("%s: %s %s", visible.Line(t.By), what, strings.Join(where, ", "))
+	if t.Self && t.UndoOf == "" {
+		s += " (self-proposed)"
+	}
+	if t.Unseparated {
+		s += " (unseparated)"
+	}
+	return s
+}
+
+// Said gives an owner's words.
+func (w Writer) Said(why string) { w.line("owner says: %s", visible.Line(why)) }
+
+// Transaction shows one whole, with the account of what it does or did.
+func (w Writer) Transaction(s protocol.ShowResult) {
+	t := s.Transaction
+	w.line("%s  %s", w.paint(bold, string(t.ID)), w.paint(bold, string(t.State)))
+	w.line("  %s", w.Sentence(t))
+	if t.Person != "" {
+		w.line("  in the home of %s, proposed %s", t.Person, t.Proposed.Time().Format(time.DateTime))
+	}
+	for _, r := range t.Reasons {
+		w.line("  asks: %s, %s (%s)", r.Name, visible.Line(r.Why), r.Path)
+	}
+	if t.Rule != "" {
+		w.line("  decided by: %s: %s", t.Verdict, visible.Line(t.Rule))
+		w.line("  can be undone: %s", map[bool]string{true: "yes, a copy is kept", false: "NO, no copy is kept"}[t.Reversible])
+	}
+	if t.DecidedBy != "" {
+		w.line("  decision: %s, %s", visible.Line(t.DecidedBy), t.Decided.Time().Format(time.DateTime))
+	}
+	if t.Why != "" {
+		w.line("  owner says: %s", visible.Line(t.Why))
+	}
+	if t.Sentence != "" {
+		w.line("  agent says: %s", visible.Line(t.Sentence))
+	}
+	w.ending(t)
+	if s.Detail != nil {
+		w.Detail(*s.Detail)
+	}
+	if t.State == protocol.StateWaiting {
+		w.line("")
+		w.line("approve: countersign approve %s@%s", t.ID, t.Prefix)
+		w.line("deny:    countersign deny %s --why TEXT", t.ID)
+	}
+}
+
+// ending says how a transaction ended, and what is odd about it.
+func (w Writer) ending(t protocol.Transaction) {
+	if t.Refusal != nil {
+		w.line("  refused: %s", Refusal(t.Refusal))
+	}
+	if o := t.Outcome; o != nil {
+		if o.Words != "" {
+			w.line("  found out: %s", visible.Line(o.Words))
+		}
+		if o.Refused != nil {
+			w.line("  refused: %s", Refusal(o.Refused))
+		}
+		for _, c := range o.Changes {
+			if c.Links > 0 {
+				w.line("  %d other names keep the old content of %s", c.Links, c.Path)
+			}
+			for _, a := range c.After {
+				w.line("  %s: after it landed: %s", c.Path, visible.Line(a))
+			}
+		}
+		for _, k := range o.Kept {
+			w.line("  somebody's file could not be put back, and is kept: %s", k.Path)
+		}
+	}
+	if t.UndoOf != "" {
+		w.line("  undo of %s", t.UndoOf)
+	}
+	if t.UndoneBy != "" {
+		w.line("  undone by %s", t.UndoneBy)
+	}
+}
+
+// Refusal is a refusal in one harmless line.
+func Refusal(r *refusal.Refusal) string { return visible.Line(r.Error()) }
+
+// Detail shows what an action does, path by path.
+func (w Writer) Detail(d action.Detail) {
+	for _, c := range d.Changes {
+		w.line("")
+		w.line("%s %s", c.Does, c.Path)
+		if c.Real != "" {
+			w.line("  it lands at %s", c.Real)
+		}
+		for _, e := range c.Effects {
+			w.line("  %s", visible.Line(e))
+		}
+		for _, n := range c.NotKept {
+			w.line("  not kept: %s", visible.Line(n))
+		}
+		if c.NoDiff != "" {
+			w.line("  %s", visible.Line(c.NoDiff))
+			w.line("  before: %s", image(c.Old))
+			w.line("  after:  %s", image(c.New))
+			continue
+		}
+		w.diff(c.Diff)
+	}
+}
+
+func image(i action.Image) string {
+	if i.Absent {
+		return "no file"
+	}
+	return fmt.Sprintf("%d bytes, SHA-256 %s", i.Size, i.Hash)
+}
+
+// diff shows a unified diff. Only its own first bytes colour a line; what the
+// line holds is text.
+func (w Writer) diff(text string) {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "+"):
+			w.line("%s", w.paint(green, visible.Trailing(line)))
+		case strings.HasPrefix(line, "-"):
+			w.line("%s", w.paint(red, visible.Trailing(line)))
+		case strings.HasPrefix(line, "@@"):
+			w.line("%s", w.paint(cyan, visible.Line(line)))
+		default:
+			w.line("%s", visible.Line(line))
+		}
+	}
+}
+
+// Status shows what the keeper says of itself.
+func (w Writer) Status(s protocol.StatusResult) {
+	w.line("keeper: pid %d, uid %d, walls: %s", s.PID, s.UID, strings.Join(s.Walls, ", "))
+	w.line("policy: %s", s.Policy)
+	w.line("journal: %d records, head %s", s.Records, s.Head)
+	if s.Cut != "" {
+		w.line("journal: a torn end was cut off at the last start: %s", visible.Line(s.Cut))
+	}
+	w.line("waiting: %d", s.Waiting)
+	for _, p := range s.Persons {
+		w.line("%s (uid %d, %s): reader %s, scribe %s", p.Name, p.UID, action.Path(p.Home), visible.Line(p.Reader), visible.Line(p.Scribe))
+	}
+}

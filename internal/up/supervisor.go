@@ -1,0 +1,155 @@
+package up
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// supervisor keeps processes running.
+type supervisor struct {
+	log    *slog.Logger
+	stderr *os.File
+}
+
+const (
+	readyWithin = 10 * time.Second // how long a process may take until it serves
+	stopWithin  = 10 * time.Second // and to end, once asked to
+	restarts    = 5                // how often one may die within restartTime
+	restartTime = 10 * time.Second
+)
+
+// process is one that runs.
+type process struct {
+	spec
+	cmd    *exec.Cmd
+	died   chan struct{} // closed once it was waited for
+	deaths []time.Time
+}
+
+// run starts the processes in their order, calls ready with their pids, and
+// restarts those that die until ctx ends or one dies too often. They are
+// stopped in the reverse order.
+func (s *supervisor) run(ctx context.Context, specs []spec, ready func(map[string]int)) (err error) {
+	// A child is told of its parent's death by the death of the thread that
+	// started it, so that is one thread, which lives as long as this call.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var running []*process
+	defer func() {
+		for i := len(running) - 1; i >= 0; i-- {
+			err = errors.Join(err, s.stop(running[i]))
+		}
+	}()
+	pids := make(map[string]int)
+	deaths := make(chan *process)
+	for _, spec := range specs {
+		p := &process{spec: spec}
+		if err := s.start(ctx, p, deaths); err != nil {
+			return err
+		}
+		running = append(running, p)
+		pids[p.name] = p.cmd.Process.Pid
+	}
+	ready(pids)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case p := <-deaths:
+			if err := s.restart(ctx, p, deaths); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (s *supervisor) restart(ctx context.Context, p *process, deaths chan *process) error {
+	now := time.Now()
+	p.deaths = append(p.deaths, now)
+	if len(p.deaths) > restarts {
+		p.deaths = p.deaths[1:]
+		if now.Sub(p.deaths[0]) < restartTime {
+			return fmt.Errorf("%s died %d times within %v", p.name, restarts, restartTime)
+		}
+	}
+	s.log.Error("died; restarting", "process", p.name, "error", p.cmd.ProcessState.String())
+	return s.start(ctx, p, deaths)
+}
+
+// start starts a process and waits until it says that it serves.
+func (s *supervisor) start(ctx context.Context, p *process, deaths chan *process) error {
+	hear, tell, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer hear.Close()
+	p.cmd = exec.Command("/proc/self/fd/" + strconv.Itoa(int(p.program.Fd())))
+	p.cmd.Args = append([]string{p.name}, p.args...)
+	p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = "/", []string{}, s.stderr
+	p.cmd.ExtraFiles = append(append([]*os.File{}, p.handles...), tell)
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential, Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	err = p.cmd.Start()
+	tell.Close()
+	if err != nil {
+		return fmt.Errorf("starting %s: %w", p.name, err)
+	}
+	p.died = make(chan struct{})
+	go func(cmd *exec.Cmd, died chan struct{}) {
+		cmd.Wait()
+		close(died)
+	}(p.cmd, p.died)
+	if err := awaitReady(ctx, hear); err != nil {
+		s.stop(p)
+		return fmt.Errorf("%s does not serve: %w", p.name, err)
+	}
+	go func(died chan struct{}) {
+		<-died
+		select {
+		case deaths <- p:
+		case <-ctx.Done():
+		}
+	}(p.died)
+	return nil
+}
+
+// awaitReady waits for the line that a daemon says once it serves.
+func awaitReady(ctx context.Context, hear *os.File) error {
+	heard := make(chan error, 1)
+	go func() {
+		line := make([]byte, 6)
+		if _, err := io.ReadFull(hear, line); err != nil || string(line) != "ready\n" {
+			heard <- errors.New("it ended before it was ready; its log says why")
+			return
+		}
+		heard <- nil
+	}()
+	select {
+	case err := <-heard:
+		return err
+	case <-time.After(readyWithin):
+		return fmt.Errorf("it was not ready within %v", readyWithin)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// stop asks a process to end, and makes it.
+func (s *supervisor) stop(p *process) error {
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.died:
+		return nil
+	case <-time.After(stopWithin):
+		p.cmd.Process.Kill()
+		return fmt.Errorf("%s did not stop within %v and was killed", p.name, stopWithin)
+	}
+}
