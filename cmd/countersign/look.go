@@ -46,6 +46,9 @@ func (s *session) list(list protocol.ListResult, asJSON bool, empty string) erro
 	}
 	s.out.Banner(list.Transactions[0].Unseparated)
 	s.out.Rows(list.Transactions)
+	if list.More > 0 {
+		fmt.Fprintf(s.out.Out, "and %d more\n", list.More)
+	}
 	return nil
 }
 

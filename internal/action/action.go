@@ -2,6 +2,7 @@ package action
 
 import (
 	"crypto/sha256"
+	"math"
 	"unicode/utf8"
 
 	"countersign/internal/canon"
@@ -192,24 +193,25 @@ func (a Action) Paths() []Path {
 	return p
 }
 
-// NewText counts the bytes of content and new text that a FileWrite carries;
-// what an undo puts back was on disk before and is not counted.
+// NewText counts the bytes of content and new text that a FileWrite brings,
+// a replacement's as often as it lands, up to 2^31-1; what an undo puts back
+// was on disk before and is not counted.
 func (a Action) NewText() int {
-	n := 0
+	n := uint64(0)
 	if a.FileWrite == nil {
 		return 0
 	}
 	for _, c := range a.FileWrite.Changes {
 		if c.Write != nil {
-			n += len(c.Write.Content)
+			n += uint64(len(c.Write.Content))
 		}
 		if c.Edit != nil {
 			for _, e := range c.Edit.Edits {
-				n += len(e.New)
+				n += min(uint64(len(e.New))*min(max(e.Count, 1), math.MaxInt32), math.MaxInt32)
 			}
 		}
 	}
-	return n
+	return int(min(n, math.MaxInt32))
 }
 
 // CarriedOut refuses by name what the vocabulary knows and nothing here

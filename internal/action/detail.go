@@ -11,13 +11,9 @@ import (
 	"countersign/internal/canon"
 )
 
-const (
-	// DiffRemoved bounds the old text that a diff spells out; what is removed
-	// beyond it is shown by name, size and hash.
-	DiffRemoved = 64 << 10
-	// binaryProbe is how much of a file decides whether a NUL makes it binary.
-	binaryProbe = 8 << 10
-)
+// DiffRemoved bounds the old text, in bytes, that a diff spells out; what is
+// removed beyond it is shown by name, size and hash.
+const DiffRemoved = 64 << 10
 
 // Detail is the machine's own account of what an action would do, made from
 // disk and the action and never from what its proposer says of it. Keeper and
@@ -27,7 +23,9 @@ type Detail struct {
 }
 
 // ChangeDetail is the account of one path. Diff holds raw text: whoever shows
-// it makes it harmless first.
+// it makes it harmless first. It holds new text whole wherever that is UTF-8,
+// whatever it is called and whatever it replaces; old text may be left out of
+// it, and NoDiff says so.
 type ChangeDetail struct {
 	Path    Path     `cbor:"path" json:"path"`
 	Real    Path     `cbor:"real,omitempty" json:"real,omitempty"` // the landing, where its spelling differs
@@ -35,7 +33,7 @@ type ChangeDetail struct {
 	Old     Image    `cbor:"old" json:"old"`
 	New     Image    `cbor:"new" json:"new"`
 	Diff    string   `cbor:"diff,omitempty" json:"diff,omitempty"`
-	NoDiff  string   `cbor:"no-diff,omitempty" json:"no_diff,omitempty"` // why there is none
+	NoDiff  string   `cbor:"no-diff,omitempty" json:"no_diff,omitempty"` // why there is none, or not all of the old text in it
 	Effects []string `cbor:"effects,omitempty" json:"effects,omitempty"` // what a diff does not show
 	NotKept []string `cbor:"not-kept,omitempty" json:"not_kept,omitempty"`
 }
@@ -58,33 +56,70 @@ func (p Planned) detail() ChangeDetail {
 	if p.Fact.Real != p.Fact.Path {
 		c.Real = p.Fact.Real
 	}
-	v := p.Fact.Base.Version
-	switch {
-	case v != nil && p.Old == nil && v.Size > 0:
-		c.NoDiff = "the file there was not read: it is over the size limit"
-	case p.Type != "":
-		c.NoDiff = fmt.Sprintf("binary content (%s)", p.Type)
-	case binary(p.Old) || binary(p.New):
+	if !utf8.Valid(p.New) {
 		c.NoDiff = "binary content"
-	default:
-		if c.Diff = diff(p); removed(c.Diff) > DiffRemoved {
-			c.Diff, c.NoDiff = "", fmt.Sprintf("over %d bytes of old text go", DiffRemoved)
+		if p.Type != "" {
+			c.NoDiff += fmt.Sprintf(" (%s)", p.Type)
 		}
+		return c
+	}
+	old, v := p.Old, p.Fact.Base.Version
+	switch {
+	case v != nil && old == nil && v.Size > 0:
+		c.NoDiff = "the file there was not read: it is over the size limit"
+	case !utf8.Valid(old):
+		old, c.NoDiff = nil, "the file there is binary"
+	}
+	text, cut := shorten(p.diff(old))
+	if c.Diff = text; cut > 0 {
+		c.NoDiff = fmt.Sprintf("over %d bytes of old text go: %d bytes of them are not shown", DiffRemoved, cut)
 	}
 	return c
 }
 
-// diff makes the unified diff. Its labels are quoted, so that no name can
-// forge a line of it.
-func diff(p Planned) string {
-	old, now := "/dev/null", "/dev/null"
+// diff makes the unified diff from old. Its labels are quoted, so that no name
+// can forge a line of it.
+func (p Planned) diff(old []byte) string {
+	from, to := "/dev/null", "/dev/null"
 	if p.Does != Creates {
-		old = p.Fact.Path.String()
+		from = p.Fact.Path.String()
 	}
 	if p.Does != Deletes {
-		now = p.Fact.Path.String()
+		to = p.Fact.Path.String()
 	}
-	return udiff.Unified(old, now, string(p.Old), string(p.New))
+	return udiff.Unified(from, to, string(old), string(p.New))
+}
+
+// shorten leaves out of a diff the removed lines that go past DiffRemoved, and
+// says how many bytes they are. Each run of them gives way to a line that
+// begins with a backslash, as no line of a file's text does in a diff.
+func shorten(diff string) (text string, cut int) {
+	var b strings.Builder
+	shown, run, header := 0, 0, true
+	gap := func() {
+		if run > 0 {
+			fmt.Fprintf(&b, "\\ %d bytes of old text are not shown here\n", run)
+		}
+		cut, run = cut+run, 0
+	}
+	for line := range strings.Lines(diff) {
+		header = header && line[0] != '@'
+		if line[0] == '-' && !header {
+			n := len(line) - 1
+			if shown+n > DiffRemoved {
+				run += n
+				continue
+			}
+			shown += n
+		} else if line[0] == '\\' && run > 0 {
+			run-- // the end of line that the diff gave the line before
+			continue
+		}
+		gap()
+		b.WriteString(line)
+	}
+	gap()
+	return b.String(), cut
 }
 
 // effects names in words what the lines of a diff do not show.
@@ -97,13 +132,16 @@ func (p Planned) effects() []string {
 	if v == nil {
 		e = append(e, fmt.Sprintf("new file, mode %04o", p.Result.Mode))
 	}
+	if p.Type != "" {
+		e = append(e, "written as "+p.Type)
+	}
 	if v != nil && p.KeepID && p.Result.GID != v.GID {
 		e = append(e, fmt.Sprintf("group %d becomes %d", v.GID, p.Result.GID))
 	}
 	if v != nil && v.Links > 1 {
 		e = append(e, fmt.Sprintf("%d other names keep the old content", v.Links-1))
 	}
-	if p.Does == Replaces && p.Old != nil && !binary(p.Old) && !binary(p.New) {
+	if p.Does == Replaces && p.Old != nil && utf8.Valid(p.Old) && utf8.Valid(p.New) {
 		if was, is := lineEnds(p.Old), lineEnds(p.New); was != is {
 			e = append(e, fmt.Sprintf("line ends: %s becomes %s", was, is))
 		}
@@ -127,22 +165,6 @@ func lineEnds(b []byte) string {
 		return "CRLF"
 	}
 	return "mixed"
-}
-
-// binary says whether bytes are no text a diff could show.
-func binary(b []byte) bool {
-	return bytes.IndexByte(b[:min(len(b), binaryProbe)], 0) >= 0 || !utf8.Valid(b)
-}
-
-// removed counts the bytes of old text that a diff takes away.
-func removed(diff string) int {
-	n := 0
-	for line := range strings.Lines(diff) {
-		if line[0] == '-' {
-			n += len(line) - 1
-		}
-	}
-	return n
 }
 
 // Hash is what an approval names a detail by: the SHA-256 of its canonical

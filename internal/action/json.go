@@ -41,7 +41,7 @@ type (
 	jsonReplacement struct {
 		Old   *string `json:"old"`
 		New   *string `json:"new"`
-		Count uint64  `json:"count,omitzero"`
+		Count *uint64 `json:"count,omitzero"`
 	}
 	jsonExpect struct {
 		Hash   *Hash `json:"hash,omitzero"`
@@ -153,7 +153,13 @@ func (j jsonChange) change() (Change, error) {
 			if r.Old == nil || r.New == nil {
 				return c, bad(j.Path.String(), "edit %d lacks its old or its new text", i+1)
 			}
-			c.Edit.Edits = append(c.Edit.Edits, Replacement{Old: []byte(*r.Old), New: []byte(*r.New), Count: r.Count})
+			one := Replacement{Old: []byte(*r.Old), New: []byte(*r.New)}
+			if r.Count != nil {
+				if one.Count = *r.Count; one.Count == 0 {
+					return c, bad(j.Path.String(), "edit %d: a count is 1 or more", i+1)
+				}
+			}
+			c.Edit.Edits = append(c.Edit.Edits, one)
 		}
 	}
 	return c, nil
@@ -202,7 +208,11 @@ func (c Change) json() jsonChange {
 		j.Edit = &jsonEdit{}
 		for _, r := range c.Edit.Edits {
 			from, to := string(r.Old), string(r.New)
-			j.Edit.Edits = append(j.Edit.Edits, jsonReplacement{Old: &from, New: &to, Count: r.Count})
+			one := jsonReplacement{Old: &from, New: &to}
+			if r.Count != 0 {
+				one.Count = &r.Count
+			}
+			j.Edit.Edits = append(j.Edit.Edits, one)
 		}
 	}
 	return j

@@ -165,10 +165,11 @@ func (i Image) String() string {
 	return i.Hash.Short()
 }
 
-// SameResult says whether two sides planned the same thing to stand there.
+// SameResult says whether two sides planned the same thing to stand there. An
+// image that is neither a file nor absent, as a peer could send, is no result.
 func (i Image) SameResult(o Image) bool {
-	if i.Absent || o.Absent {
-		return i.Absent == o.Absent
+	if i.Absent || o.Absent || i.Hash == nil || o.Hash == nil {
+		return i.Absent && o.Absent
 	}
 	return *i.Hash == *o.Hash && i.Size == o.Size && i.Mode == o.Mode && i.GID == o.GID
 }

@@ -28,14 +28,22 @@ func (b *Broker) Decides(uid uint32) func(protocol.Transaction) bool {
 
 // Pending lists what waits, oldest first.
 func (b *Broker) Pending(may func(protocol.Transaction) bool) protocol.ListResult {
-	return protocol.ListResult{Transactions: b.ledger.list(false, 0, func(t protocol.Transaction) bool {
+	all := b.ledger.list(false, 0, func(t protocol.Transaction) bool {
 		return t.State == protocol.StateWaiting && !b.isOver(t) && may(t)
-	})}
+	})
+	shown := all[:min(len(all), protocol.MaxList)]
+	return protocol.ListResult{Transactions: shown, More: uint64(len(all) - len(shown))}
+}
+
+// waiting counts what Pending would list.
+func (b *Broker) waiting(may func(protocol.Transaction) bool) uint64 {
+	p := b.Pending(may)
+	return uint64(len(p.Transactions)) + p.More
 }
 
 // Log lists transactions, newest first.
 func (b *Broker) Log(in protocol.LogParams, may func(protocol.Transaction) bool) protocol.ListResult {
-	limit := min(max(in.Limit, 1), protocol.MaxLog)
+	limit := min(max(in.Limit, 1), protocol.MaxList)
 	return protocol.ListResult{Transactions: b.ledger.list(true, int(limit), may)}
 }
 
@@ -59,7 +67,7 @@ func (b *Broker) Status(ctx context.Context, uid uint32) protocol.StatusResult {
 	s := protocol.StatusResult{
 		Policy: b.cfg.Policy.Digest, Unseparated: b.cfg.Policy.Consent.Unseparated,
 		UID: uint32(os.Geteuid()), PID: uint64(os.Getpid()), Walls: b.cfg.Walls,
-		Waiting: uint64(len(b.Pending(b.Decides(uid)).Transactions)), Records: seq, Head: head,
+		Waiting: b.waiting(b.Decides(uid)), Records: seq, Head: head,
 		Persons: []protocol.PersonStatus{},
 	}
 	if c := b.found.Cut; c != nil {

@@ -40,8 +40,10 @@ type Broker struct {
 	places  places
 	failed  chan error // the one fault that ends the keeper
 	floods  floods
-	work    sync.WaitGroup
-	queue   chan func(context.Context) // for the background
+
+	refusals budget
+	work     sync.WaitGroup
+	queue    chan func(context.Context) // for the background
 }
 
 // later hands work to the background, where it runs until it ends or the
@@ -99,6 +101,7 @@ func Open(ctx context.Context, cfg Config) (*Broker, error) {
 	b.settleAll(ctx)
 	b.work.Go(func() { b.background(ctx) })
 	b.work.Go(func() { b.expire(ctx) })
+	b.work.Go(func() { b.witness(ctx) })
 	return b, nil
 }
 
@@ -155,6 +158,7 @@ func (b *Broker) Failed() <-chan error { return b.failed }
 // Close waits for the work in the background, and closes the journal.
 func (b *Broker) Close() error {
 	b.work.Wait()
+	b.sayHead()
 	for _, h := range b.hands {
 		h.reader.Close()
 		h.scribe.Close()
@@ -210,9 +214,36 @@ func (b *Broker) RefusedPeer(socket string, uid uint32, why *refusal.Refusal, n 
 	}
 }
 
+// sayHead tells the log the head of the journal's chain, so that a journal
+// rewritten later does not match what stands there.
+func (b *Broker) sayHead() {
+	seq, head := b.journal.Head()
+	b.cfg.Log.Info("journal head", "records", seq, "head", head)
+}
+
+// witness says the head once a minute, where it moved.
+func (b *Broker) witness(ctx context.Context) {
+	var said uint64
+	for {
+		select {
+		case <-time.After(time.Minute):
+			if seq, _ := b.journal.Head(); seq != said {
+				said = seq
+				b.sayHead()
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // Verify walks the whole journal.
 func (b *Broker) Verify(ctx context.Context) (protocol.VerifyResult, error) {
 	r, err := b.journal.Verify(ctx)
+	var broken *journal.Broken
+	if errors.As(err, &broken) {
+		return protocol.VerifyResult{}, refusal.New(refusal.JournalBroken, "verifying the journal", "%v", broken)
+	}
 	if err != nil {
 		return protocol.VerifyResult{}, err
 	}

@@ -62,8 +62,9 @@ func stagedName() string {
 	return ".countersign-" + hex.EncodeToString(b[:])
 }
 
-// forward sends an intent to the scribe, once. An answer that did not come
-// says nothing about the disk: then the intent is to be settled by looking.
+// forward sends an intent to the scribe, once. An answer that did not come, or
+// that the scribe broke down over it, says nothing about the disk: then the
+// intent is to be settled by looking.
 func (b *Broker) forward(ctx context.Context, person *policy.Person, in protocol.Intent) (out protocol.Outcome, answered bool) {
 	kept, err := b.hands[person.Name].scribe.CallHandles(ctx, protocol.FileWrite,
 		protocol.IntentParams{Policy: b.cfg.Policy.Digest, Intent: in}, &out)
@@ -72,7 +73,7 @@ func (b *Broker) forward(ctx context.Context, person *policy.Person, in protocol
 	case err == nil:
 		b.keepAside(person, in.ID, out, kept)
 		return out, true
-	case r != nil && !errors.Is(err, client.ErrUnanswered):
+	case r != nil && r.Code != refusal.Internal && !errors.Is(err, client.ErrUnanswered):
 		return protocol.Outcome{Result: protocol.NotLanded, Changes: []protocol.PathOutcome{}, Refused: r}, true
 	}
 	b.cfg.Log.Warn("no answer from the scribe; settling", "id", in.ID, "error", err)

@@ -105,3 +105,25 @@ func (f *floods) count(key string, n uint64, now time.Time) uint64 {
 	n, one.count, one.since = one.count, 0, now
 	return n
 }
+
+// budget bounds what one uid can have written about its refused proposals, so
+// that being refused is no way to fill the keeper's disk.
+type budget struct {
+	mu    sync.Mutex
+	since time.Time
+	spent map[uint32]int
+}
+
+// refusalsAMinute is how many refused proposals of one uid are journaled whole
+// within a minute; more are counted.
+const refusalsAMinute = 120
+
+func (b *budget) allow(uid uint32, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if now.Sub(b.since) >= time.Minute {
+		b.since, b.spent = now, make(map[uint32]int)
+	}
+	b.spent[uid]++
+	return b.spent[uid] <= refusalsAMinute
+}

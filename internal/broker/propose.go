@@ -133,6 +133,10 @@ func (b *Broker) refuseNew(p proposal, cause error) (protocol.Transaction, error
 	if r == nil || r.Again == refusal.Retry {
 		return protocol.Transaction{}, cause // nothing was decided about it: it can be sent again
 	}
+	if !b.refusals.allow(p.record.UID, b.cfg.Now()) {
+		b.RefusedPeer("act", p.record.UID, r, 1)
+		return protocol.Transaction{}, r
+	}
 	if err := b.record(p.entry(), entry(kindRefused, p.id, refused{*r})); err != nil {
 		return protocol.Transaction{}, err
 	}
@@ -153,8 +157,9 @@ func (b *Broker) propose(ctx context.Context, p proposal) (protocol.Transaction,
 	case policy.Auto:
 		return b.landAuto(ctx, p, v)
 	case policy.Ask:
-		if err := b.bounded(p.record.UID); err != nil {
-			return protocol.Transaction{}, err
+		if r := b.bounded(p.record.UID); r != nil {
+			b.RefusedPeer("act", p.record.UID, r, 1)
+			return protocol.Transaction{}, r
 		}
 		if err := b.record(v.withDetail(p.entry())); err != nil {
 			return protocol.Transaction{}, err
@@ -167,7 +172,7 @@ func (b *Broker) propose(ctx context.Context, p proposal) (protocol.Transaction,
 
 // bounded refuses one more waiting action than an agent may have, or than may
 // wait in all.
-func (b *Broker) bounded(uid uint32) error {
+func (b *Broker) bounded(uid uint32) *refusal.Refusal {
 	const inAll = 10_000
 	mine := b.ledger.list(false, 0, func(t protocol.Transaction) bool {
 		return t.UID == uid && t.State == protocol.StateWaiting

@@ -111,9 +111,10 @@ func TestWriteNeedsBoth(t *testing.T) {
 // and the same grants hold there.
 func TestResolved(t *testing.T) {
 	s := sample().Resolved("/data/alice", map[string]string{
-		home:            "/data/alice",
-		home + "/notes": "/data/shelf",
-		// projects and what is under them cannot be looked at
+		home:               "/data/alice",
+		home + "/notes":    "/data/shelf",
+		home + "/projects": "/data/alice/projects",
+		// projects/frozen cannot be looked at
 	})
 	for path, want := range map[string]string{
 		"/data/alice/a.go":          "/data/alice",
@@ -127,6 +128,9 @@ func TestResolved(t *testing.T) {
 		if g.Root != want || (err == nil) != (want != "") {
 			t.Errorf("%s: root %q, %v; want %q", path, g.Root, err, want)
 		}
+	}
+	if _, err := s.Judge(Write, "/data/alice/projects/a"); err != nil {
+		t.Errorf("under a root that was resolved: %v", err)
 	}
 	if _, err := s.Judge(Write, "/data/alice/projects/frozen/a"); !refusal.Is(err, refusal.NotGranted) {
 		t.Errorf("a nested root that could not be looked at no longer holds: %v", err)
@@ -180,8 +184,8 @@ func TestRefusalQuotes(t *testing.T) {
 	if got, want := refusal.As(err).What, `reading "/a\012\033[2K\342\200\256\"\\b"`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	_, err = Set{}.Judge(Write, "/a b")
-	if got := refusal.As(err).What; got != "writing /a b" {
+	_, err = Set{}.Judge(Write, "/a caf\u00e9")
+	if got := refusal.As(err).What; got != "writing /a caf\u00e9" {
 		t.Errorf("got %s", got)
 	}
 }

@@ -3,6 +3,9 @@ package grant
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
+
+	"countersign/internal/visible"
 )
 
 const (
@@ -82,12 +85,13 @@ func equalFold(a, b string) bool {
 	return true
 }
 
-// what names a refused call. Anything but plain ASCII is put in git's quoted
-// form, which shows every byte and which a client can read back.
+// what names a refused call. A path that does not show as it is, or that
+// begins with a quote, is put in git's quoted form, which a client can read
+// back.
 func what(op Op, path string) string {
-	plain := path != "" && path[0] != '"'
-	for i := range len(path) {
-		plain = plain && ' ' <= path[i] && path[i] <= '~'
+	plain := path != "" && path[0] != '"' && utf8.ValidString(path)
+	for _, r := range path {
+		plain = plain && visible.Rune(r)
 	}
 	if plain {
 		return op.String() + " " + path

@@ -112,7 +112,7 @@ func (j *Journal) write(heads []head, entries []Entry, owed bool) ([]Record, err
 	for i := range heads {
 		h := &heads[i]
 		seq++
-		h.seq, h.time, h.prev, h.durable = seq, max(now, 0), last, 0
+		h.seq, h.time, h.prev, h.durable = seq, max(now, 0), last, j.durable
 		buf = append(buf, j.head.marker[:]...)
 		buf = binary.BigEndian.AppendUint32(buf, 0)
 		front := len(buf)

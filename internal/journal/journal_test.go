@@ -179,3 +179,24 @@ func TestReplayCanStop(t *testing.T) {
 		t.Fatalf("%d records", len(recs))
 	}
 }
+
+// T15: a body that is not what the chain names is never given out.
+func TestReadBodyChecksTheHash(t *testing.T) {
+	cfg := testConfig(t.TempDir())
+	j, _, _ := reopen(t, cfg)
+	defer j.Close()
+	ref := commit(t, j, entry(1, 20))[0].Bodies[0]
+	whole := readFile(t, cfg.Dir, 1)
+	for n := range ref.Size {
+		whole[ref.offset+n] ^= 1
+		writeFile(t, cfg.Dir, 1, whole)
+		whole[ref.offset+n] ^= 1
+		if b, err := j.ReadBody(ref); !isBroken(err) || b != nil {
+			t.Fatalf("byte %d differs: %x, %v", n, b, err)
+		}
+	}
+	writeFile(t, cfg.Dir, 1, whole[:len(whole)-1])
+	if _, err := j.ReadBody(ref); !isBroken(err) {
+		t.Fatalf("a short file: %v", err)
+	}
+}

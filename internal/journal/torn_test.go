@@ -290,3 +290,29 @@ func TestBodyCannotPassForARecord(t *testing.T) {
 	writeFile(t, dir, 1, torn)
 	checkTorn(t, dir, first, second, true)
 }
+
+// T15: of several writes that no sync covered, a crash may keep a later one and
+// lose an earlier: that is torn, since nobody was told that either stands.
+func TestTornBetweenAppends(t *testing.T) {
+	cfg := testConfig(t.TempDir())
+	j, _, _ := reopen(t, cfg)
+	first := commit(t, j, entry(1, 10))
+	var second []Record
+	start := j.size
+	for n := range 3 {
+		recs, err := j.Append(entry(n+2, 10))
+		must(t, err)
+		second = append(second, recs...)
+	}
+	crash(t, j)
+	torn := readFile(t, cfg.Dir, 1)
+	torn[start+20] ^= 1
+	writeFile(t, cfg.Dir, 1, torn)
+	j, rec, got := reopen(t, cfg)
+	must(t, j.Close())
+	if rec.Cut == nil || rec.Cut.First != 2 || rec.Cut.Last != 4 || len(got) != 2 {
+		t.Fatalf("%+v, %d records", rec.Cut, len(got))
+	}
+	writeFile(t, cfg.Dir, 1, torn)
+	checkTorn(t, cfg.Dir, first, second, true)
+}

@@ -26,7 +26,7 @@ func linesOf(data []byte) (lines, error) {
 		case unstable.ArrayTable:
 			name := w.key("", e)
 			table = fmt.Sprintf("%s[%d]", name, w.tables[name])
-			w.lines[table] = w.lines[name]
+			w.lines[table] = w.line
 			w.tables[name]++
 		case unstable.KeyValue:
 			w.value(w.key(table, e), e.Value(), 0)
@@ -61,8 +61,9 @@ func (w *walker) key(table string, e *unstable.Node) string {
 			table += "."
 		}
 		table += string(part.Data)
+		line := w.lineAt(int(part.Raw.Offset))
 		if _, ok := w.lines[table]; !ok {
-			w.lines[table] = w.lineAt(int(part.Raw.Offset))
+			w.lines[table] = line
 		}
 	}
 	return table

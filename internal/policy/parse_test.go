@@ -176,6 +176,7 @@ func TestParseRefuses(t *testing.T) {
 		{"a grant that climbs", swap(`"~/projects"`, `"~/../bob"`), 8, "persons.alice.write[0].root"},
 		{"a grant of a home with a longer name", swap(`"~/projects"`, `"/home/alice2/projects"`), 8, "persons.alice.write[0].root"},
 		{"a grant without root", swap("root = \"~/projects\"\n", "follow_links = true\n"), 7, "persons.alice.write[0]"},
+		{"a second grant without root", add("[[persons.alice.write]]\nfollow_links = true\n"), 12, "persons.alice.write[1]"},
 		{"an empty root", swap(`"~/projects"`, `""`), 8, "persons.alice.write[0].root"},
 		{"a write grant nobody may read", swap("root = \"~\"", "root = \"~/notes\""), 7, "persons.alice.write[0]"},
 		{"one root twice", swap("[[persons.alice.write]]", "[[persons.alice.read]]\nroot = \"/home/alice\"\n[[persons.alice.write]]"), 8, "persons.alice.read[1].root"},
@@ -265,7 +266,7 @@ func FuzzParse(f *testing.F) {
 		switch {
 		case err != nil && (!errors.As(err, &bad) || len(bad.Problems) == 0 || p != nil):
 			t.Fatalf("not an account of problems: %v", err)
-		case err != nil && strings.ContainsFunc(strings.ReplaceAll(err.Error(), "\n", ""), unicode.IsControl):
+		case err != nil && strings.ContainsFunc(strings.NewReplacer("\n", "", "\t", "").Replace(err.Error()), unicode.IsControl):
 			t.Fatalf("a control character: %q", err)
 		case err == nil:
 			if len(p.Persons) == 0 || p.Digest != action.HashOf(data) {
@@ -278,4 +279,19 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// T5: a key of many parts costs no more than a sound one: only as many are
+// followed as a policy could have.
+func TestLinesAreBounded(t *testing.T) {
+	for _, text := range []string{
+		strings.Repeat("a.", 100) + "b = 1",
+		"[" + strings.Repeat("a.", 100) + "b]",
+		"a = " + strings.Repeat("[", 100) + strings.Repeat("]", 100),
+		"a = " + strings.Repeat("{a = ", 100) + "1" + strings.Repeat("}", 100),
+	} {
+		if got, err := linesOf([]byte(text)); err != nil || len(got) > 2*maxDepth {
+			t.Errorf("%.20s…: %d keys, %v", text, len(got), err)
+		}
+	}
 }

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"countersign/internal/visible"
 )
 
 // Problem is one thing that is wrong with a policy. Its text is for a
@@ -58,22 +59,15 @@ func problem(line int, key, why string) Problem {
 	return Problem{Line: line, Key: shown(key), Why: shown(why)}
 }
 
-// shown writes out what would not print, and cuts what nobody would read.
+// shown writes out what would not show, and cuts what nobody would read.
 func shown(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if b.Len() >= maxShown {
-			return b.String() + "…"
-		}
-		if strconv.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
+	if len(s) > maxShown {
+		return visible.Line(s[:maxShown]) + "…"
 	}
-	return b.String()
+	return visible.Line(s)
 }
 
+// err gives what was found, in the order of the lines, or nil.
 func (r *report) err() error {
 	if len(r.found) == 0 {
 		return nil

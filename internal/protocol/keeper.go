@@ -102,9 +102,10 @@ type Transaction struct {
 }
 
 // ListResult is a list of transactions: what waits, oldest first, or the log,
-// newest first.
+// newest first. More says how many of them did not fit.
 type ListResult struct {
 	Transactions []Transaction `cbor:"transactions" json:"transactions"`
+	More         uint64        `cbor:"more,omitempty" json:"more,omitempty"`
 }
 
 // LogParams asks for the newest transactions.
@@ -112,8 +113,8 @@ type LogParams struct {
 	Limit uint64 `cbor:"limit"`
 }
 
-// MaxLog bounds one answer of the log.
-const MaxLog = 500
+// MaxList bounds the transactions of one answer.
+const MaxList = 200
 
 // ShowResult is one transaction whole. Detail is there where it was made or
 // can be made from what was captured.

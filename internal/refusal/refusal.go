@@ -144,6 +144,7 @@ const (
 	UnknownID     Code = "unknown-id"
 	WrongState    Code = "wrong-state"
 	JournalFailed Code = "journal-failed"
+	JournalBroken Code = "journal-broken"
 	NotCaptured   Code = "not-captured"
 )
 
@@ -215,5 +216,6 @@ var table = map[Code]entry{
 	UnknownID:     {"there is no such action", "see `countersign pending` and `countersign log`", Never},
 	WrongState:    {"the action is past that", "see `countersign show`", Never},
 	JournalFailed: {"the journal could not be written; nothing was done", "the owner makes room or sees the keeper's log, and starts it again", After},
+	JournalBroken: {"the journal is not what was written", "the owner keeps a copy of it and finds out who or what changed it", After},
 	NotCaptured:   {"what would be replaced could not be kept", "", After},
 }

@@ -2,6 +2,7 @@ package stage
 
 import (
 	"errors"
+	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -76,7 +77,7 @@ func (c *change) remove() (protocol.Outcome, []*os.File, error) {
 	if err := c.rename(c.aside, c.place, unix.RENAME_NOREPLACE); err != nil {
 		return c.keepAside()
 	}
-	return protocol.Outcome{}, nil, refusal.New(refusal.Changed, c.what, "")
+	return protocol.Outcome{}, nil, c.tookBack()
 }
 
 // rename moves one name to another in the directory, or exchanges them.
@@ -142,27 +143,31 @@ func (c *change) isBase(p *beneath.Place) bool {
 
 // takeBack undoes an exchange that displaced somebody else's file: theirs goes
 // back to the target, the new one is discarded, and the change is refused.
+// Where the target was written to once more, by its name or into the new file
+// itself, that write is the newest and stays.
 func (c *change) takeBack(s *staged) (protocol.Outcome, []*os.File, error) {
+	defer s.file.Close()
 	c.cfg.At(TakeBack)
-	s.refresh()
-	if !s.isAt(c.place) {
-		s.file.Close()
+	if !c.holds(c.place, s) || c.rename(c.aside, c.place, unix.RENAME_EXCHANGE) != nil {
 		return c.keepAside()
 	}
-	if err := c.rename(c.aside, c.place, unix.RENAME_EXCHANGE); err != nil {
-		s.file.Close()
-		return c.keepAside()
+	if c.holds(c.aside, s) {
+		c.cfg.At(Unlink)
+		unix.Unlinkat(int(c.place.Dir.Fd()), c.aside.Name, 0)
+		return protocol.Outcome{}, nil, c.tookBack()
 	}
-	s.refresh()
-	if s.isAt(c.aside) {
-		c.discard(s)
-		return protocol.Outcome{}, nil, refusal.New(refusal.Changed, c.what, "")
-	}
-	// The target was replaced between the look and the exchange: what stands
-	// aside now is the newest. It goes back to where its writer put it.
-	s.file.Close()
+	// It was written to between the look and the exchange.
 	c.rename(c.aside, c.place, unix.RENAME_EXCHANGE)
 	return c.keepAside()
+}
+
+// tookBack refuses a change that stood for an instant, once its taking back is
+// on disk.
+func (c *change) tookBack() error {
+	if err := c.cfg.Sync(c.place.Dir); err != nil {
+		return refusal.New(refusal.Changed, c.what, "it was taken back, and syncing the directory failed: %v", err)
+	}
+	return refusal.New(refusal.Changed, c.what, "")
 }
 
 // keepAside reports a displaced file that could not be put back. It stays
@@ -176,23 +181,27 @@ func (c *change) keepAside() (protocol.Outcome, []*os.File, error) {
 	if v, err := c.look(c.place); err == nil {
 		out.Changes[0].Version = v
 	}
-	f, err := c.aside.Open(c.what)
-	if err != nil || f == nil {
-		return out, nil, nil
-	}
-	snap, err := beneath.Take(c.what, f, 0)
-	if err != nil {
-		f.Close()
-		return out, nil, nil
-	}
 	path := c.fact.Path.Dir() + "/" + action.Path(c.aside.Name)
+	f, err := c.aside.Open(c.what)
+	if err == nil && f == nil {
+		return out, nil, nil
+	}
+	var snap beneath.Snapshot
+	if err == nil {
+		snap, err = beneath.Take(c.what, f, 0)
+	}
+	if err != nil {
+		f.Close() // nil is fine
+		out.Words = fmt.Sprintf("what was displaced stays as %s, and cannot be handed over: %v", path, err)
+		return out, nil, nil
+	}
 	out.Kept = []protocol.KeptAside{{Path: path, Version: snap.Version}}
 	return out, []*os.File{f}, nil
 }
 
 // landed is the outcome of a file that is in its place.
 func (c *change) landed(s *staged) protocol.Outcome {
-	s.refresh()
+	s.restamp()
 	v := s.version
 	at := protocol.PathOutcome{Path: c.fact.Path, Version: &v}
 	if base := c.fact.Base.Version; base != nil {

@@ -20,21 +20,21 @@ import (
 // It never guesses: where disk is neither as captured nor as planned and no
 // staged name tells more, the outcome is unknown.
 func (s *Stager) Settle(in protocol.Intent) (protocol.Outcome, []*os.File, error) {
-	if len(in.Action.Paths()) == 0 || len(in.Facts) == 0 {
+	if in.Action == (action.Action{}) {
 		return protocol.Outcome{Result: protocol.NotLanded, Words: "it changes nothing"}, nil, nil
 	}
 	if err := s.check(in); err != nil {
 		return protocol.Outcome{}, nil, err
 	}
+	s.mu.Lock()
+	s.settled[in.ID] = true
+	s.mu.Unlock()
 	found, err := s.cfg.Finder.Find(grant.Write, in.Facts[0].Path)
 	if err != nil {
 		return unknown(in, "its place cannot be looked at: "+err.Error()), nil, nil
 	}
 	defer found.Close()
 	defer s.locks.lock(found.Place.Landing())()
-	s.mu.Lock()
-	s.settled[in.ID] = true
-	s.mu.Unlock()
 	if found.Place.Landing() != in.Facts[0].Base.Landing {
 		return unknown(in, "the directory is not the one it was"), nil, nil
 	}
@@ -78,9 +78,11 @@ type settling struct {
 	atErr      error
 }
 
-// planned says whether a version is what was to stand there.
+// planned says whether a version is what was to stand there. The group of a
+// file that was created was the directory's to give.
 func (c *settling) planned(v *action.Version) bool {
-	return v != nil && !c.want.Absent && v.Hash == *c.want.Hash && v.Mode == c.want.Mode
+	return v != nil && !c.want.Absent && v.Hash == *c.want.Hash && v.Mode == c.want.Mode &&
+		(c.fact.Base.Version == nil || v.GID == c.want.GID)
 }
 
 func (c *settling) base(v *action.Version) bool {
@@ -90,7 +92,7 @@ func (c *settling) base(v *action.Version) bool {
 func (c *settling) replacement() (protocol.Outcome, []*os.File, error) {
 	switch {
 	case c.beside == nil && c.planned(c.at):
-		return c.done(protocol.Landed, "found landed")
+		return c.foundLanded()
 	case c.beside == nil && c.base(c.at):
 		return c.done(protocol.NotLanded, "found untouched")
 	case c.beside == nil:
@@ -124,7 +126,7 @@ func (c *settling) creation() (protocol.Outcome, []*os.File, error) {
 	case c.beside != nil:
 		return c.unlinkAside(protocol.NotLanded, "it had not been put in place; the staged file was removed")
 	case c.planned(c.at):
-		return c.done(protocol.Landed, "found landed")
+		return c.foundLanded()
 	case c.at == nil:
 		return c.done(protocol.NotLanded, "found untouched")
 	}
@@ -134,7 +136,7 @@ func (c *settling) creation() (protocol.Outcome, []*os.File, error) {
 func (c *settling) deletion() (protocol.Outcome, []*os.File, error) {
 	switch {
 	case c.beside == nil && c.at == nil:
-		return c.done(protocol.Landed, "found landed")
+		return c.foundLanded()
 	case c.beside == nil && c.base(c.at):
 		return c.done(protocol.NotLanded, "found untouched")
 	case c.beside == nil:
@@ -160,6 +162,14 @@ func (c *settling) unlinkAside(r protocol.Result, words string) (protocol.Outcom
 	return out, files, nil
 }
 
+// foundLanded puts on disk what the process that landed it may not have come
+// to sync.
+func (c *settling) foundLanded() (protocol.Outcome, []*os.File, error) {
+	out, files, err := c.done(protocol.Landed, "found landed")
+	c.syncDir(&out)
+	return out, files, err
+}
+
 // done gives an outcome with what stands at the path now.
 func (c *settling) done(r protocol.Result, words string) (protocol.Outcome, []*os.File, error) {
 	out := protocol.Outcome{Result: r, Words: words, Changes: []protocol.PathOutcome{{Path: c.fact.Path}}}
@@ -177,6 +187,9 @@ func (c *settling) done(r protocol.Result, words string) (protocol.Outcome, []*o
 // kept reports what could not be settled, and leaves both files as they are.
 func (c *settling) kept(words string) (protocol.Outcome, []*os.File, error) {
 	out, files, err := c.keepAside()
+	if out.Words != "" {
+		words += "; " + out.Words
+	}
 	out.Result, out.Words, out.Refused = protocol.Unknown, words, nil
 	return out, files, err
 }

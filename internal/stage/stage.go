@@ -122,9 +122,15 @@ func (s *Stager) check(in protocol.Intent) error {
 	if err := in.Action.CarriedOut(); err != nil {
 		return err
 	}
-	n := len(in.Action.Paths())
+	paths := in.Action.Paths()
+	n := len(paths)
 	if !in.ID.Valid() || len(in.Facts) != n || len(in.Results) != n || len(in.Staged) != n {
 		return refusal.New(refusal.BadRequest, what, "its lists do not fit its action")
+	}
+	for i, r := range in.Results {
+		if in.Facts[i].Path != paths[i] || (r.Hash == nil) != r.Absent || r.Absent && in.Facts[i].Base.Version == nil {
+			return refusal.New(refusal.BadRequest, what, "what it captured or planned does not fit its action")
+		}
 	}
 	for i, name := range in.Staged {
 		if !stagedName.MatchString(name) || slices.Contains(in.Staged[:i], name) {

@@ -64,6 +64,15 @@ func (c *change) fill(s *staged) error {
 		return err
 	}
 	s.version = beneath.VersionOf(st, *c.planned.Result.Hash)
+	return c.tookAll(s.version)
+}
+
+// tookAll refuses a filesystem that let a mode or a group be set and did not
+// keep it.
+func (c *change) tookAll(v action.Version) error {
+	if v.Mode != c.planned.Result.Mode || c.planned.KeepID && v.GID != c.planned.Result.GID {
+		return refusal.New(refusal.NotKept, c.what, "the filesystem keeps no such mode or group")
+	}
 	return nil
 }
 
@@ -74,17 +83,30 @@ func (s *staged) isAt(p *beneath.Place) bool {
 	return err == nil && beneath.VersionOf(st, s.version.Hash) == s.version
 }
 
-// refresh takes the identity that the file has now, after a rename stamped it.
-func (s *staged) refresh() {
-	if st, err := beneath.Fstat(s.file); err == nil {
-		s.version = beneath.VersionOf(st, s.version.Hash)
+// restamp takes over the ctime and the links that a rename left, where nothing
+// else of the file changed.
+func (s *staged) restamp() {
+	st, err := beneath.Fstat(s.file)
+	if v := beneath.VersionOf(st, s.version.Hash); err == nil && s.version.SameDisplaced(v) {
+		s.version = v
 	}
 }
 
-// discard removes a staged file, if it is still at its name.
+// holds says whether a place has the staged file, and in it still what was
+// written there: a name that was the target's for an instant was anybody's to
+// write to.
+func (c *change) holds(p *beneath.Place, s *staged) bool {
+	v, err := c.look(p)
+	return err == nil && v != nil && s.version.SameDisplaced(*v)
+}
+
+// discard removes a staged file that never was in place, if it is still at its
+// name.
 func (c *change) discard(s *staged) {
-	s.refresh()
-	if s.isAt(c.aside) {
+	var none action.Hash
+	own, err := beneath.Fstat(s.file)
+	at, errAt := c.aside.Stat()
+	if err == nil && errAt == nil && beneath.VersionOf(own, none) == beneath.VersionOf(at, none) {
 		unix.Unlinkat(int(c.place.Dir.Fd()), c.aside.Name, 0)
 	}
 	s.file.Close()

@@ -102,3 +102,19 @@ func credential(uid uint32) *syscall.Credential {
 	}
 	return c
 }
+
+// FreeUIDs gives uids that no user of this machine has, for a play with
+// users of its own; nil where there are not so many.
+func FreeUIDs(n int) []uint32 {
+	const from, to = 60100, 60900
+	var free []uint32
+	for uid := uint32(from); uid < to && len(free) < n; uid++ {
+		if _, err := user.LookupId(strconv.FormatUint(uint64(uid), 10)); err != nil {
+			free = append(free, uid)
+		}
+	}
+	if len(free) < n {
+		return nil
+	}
+	return free
+}
