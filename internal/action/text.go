@@ -17,7 +17,7 @@ const (
 	MaxText = 16 << 20
 	// maxWork bounds the text that one edit searches, in bytes, summed over
 	// its replacements.
-	maxWork = 1 << 30
+	maxWork = 256 << 20
 )
 
 // apply runs an edit's replacements over a file's text, in order.
@@ -115,16 +115,14 @@ func occurrences(text, part []byte) iter.Seq[int] {
 			for k > 0 && (k == len(part) || text[i] != part[k]) {
 				k = int(back[k-1])
 			}
-			if k == 0 {
+			if k == 0 && text[i] != part[0] {
 				skip := bytes.IndexByte(text[i:], part[0])
 				if skip < 0 {
 					return
 				}
-				i, k = i+skip, 1
-			} else {
-				k++
+				i += skip
 			}
-			if k == len(part) && !yield(i+1-k) {
+			if k++; k == len(part) && !yield(i+1-k) {
 				return
 			}
 		}

@@ -70,6 +70,11 @@ const (
 	// patience is how long a caller waits for an intent to be settled whose
 	// scribe went away, before it is told that this goes on without it.
 	patience = 10 * time.Second
+	// readWithin and landWithin are how long a reader and a scribe may take to
+	// answer. A scribe that took longer may still carry out what it was given:
+	// the intent is then settled, behind that.
+	readWithin = 30 * time.Second
+	landWithin = 60 * time.Second
 )
 
 // hands are a person's two processes, as the keeper reaches them.
@@ -90,8 +95,8 @@ func Open(ctx context.Context, cfg Config) (*Broker, error) {
 	}
 	for name := range cfg.Policy.Persons {
 		b.hands[name] = &hands{
-			reader: client.NewPool(client.Config{Path: filepath.Join(cfg.Run, "readers", name+".sock")}, atOnce),
-			scribe: client.NewPool(client.Config{Path: filepath.Join(cfg.Run, "scribes", name+".sock")}, atOnce),
+			reader: client.NewPool(client.Config{Path: filepath.Join(cfg.Run, "readers", name+".sock"), Timeout: readWithin}, atOnce),
+			scribe: client.NewPool(client.Config{Path: filepath.Join(cfg.Run, "scribes", name+".sock"), Timeout: landWithin}, atOnce),
 			slots:  make(chan struct{}, atOnce),
 		}
 	}

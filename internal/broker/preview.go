@@ -114,6 +114,10 @@ func (b *Broker) capture(ctx context.Context, person *policy.Person, paths []act
 	var res protocol.CaptureResult
 	handles, err := b.hands[person.Name].reader.CallHandles(ctx, protocol.Capture,
 		protocol.CaptureParams{Policy: b.cfg.Policy.Digest, Paths: paths}, &res)
+	if err != nil && refusal.As(err) == nil {
+		b.cfg.Log.Error("no answer from the reader", "person", person.Name, "error", err)
+		return nil, refusal.New(refusal.Unavailable, "the reader of "+person.Name, "it did not answer within %v", readWithin)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +205,7 @@ func (b *Broker) judgeFact(person *policy.Person, f action.Fact) error {
 		return err
 	}
 	if err := person.Grants.Forbidden(grant.Write, string(f.Real)); err != nil {
-		return err
+		return refusal.About(f.Path.String(), err)
 	}
 	if home, err := b.cfg.Policy.HomeOf(f.Real); err != nil || home != person {
 		return refusal.New(refusal.NobodysHome, f.Path.String(), "it lands elsewhere")

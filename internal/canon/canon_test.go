@@ -186,6 +186,7 @@ func TestBounded(t *testing.T) {
 func TestBoundsComeBeforeAllocation(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"many items":  list(9 << 20),
+		"many lists":  append([]byte{0x98, 150}, bytes.Repeat(list(60_000), 150)...),
 		"an announce": {0x9b, 0, 0, 0, 0, 0x7f, 255, 255, 255},
 		"deep":        nest(9 << 20),
 	} {

@@ -103,12 +103,12 @@ func (f Finder) judgeLanding(op grant.Op, found *Found, realHome string) error {
 	}
 	landed, err := f.Grants.Resolved(realHome, roots).Judge(op, real)
 	if err != nil {
-		return err
+		return refusal.About(what, err)
 	}
 	if landed.Root != found.root.Real {
 		return refusal.New(refusal.NotGranted, what, "it lands under another grant than it was asked for under")
 	}
-	return f.Grants.Forbidden(op, string(found.Real))
+	return refusal.About(what, f.Grants.Forbidden(op, string(found.Real)))
 }
 
 // Look says what stands at a found place now. The file, open for reading, is
@@ -153,7 +153,7 @@ func (f Finder) take(what string, found *Found, file *os.File, before *action.Be
 		return err
 	}
 	before.Fact.Base.Version, before.Content, before.Read = &s.Version, s.Content, s.Whole
-	return f.Grants.DeniedByContent(found.op, string(found.Real), s.Content)
+	return refusal.About(what, f.Grants.DeniedByContent(found.op, string(found.Real), s.Content))
 }
 
 // notKept names the attributes that a file put in this one's place would lack,

@@ -94,7 +94,7 @@ func (f Files) Read(p protocol.ReadParams) (protocol.ReadResult, error) {
 		return protocol.ReadResult{}, refusal.New(refusal.FileTooBig, what, "it grew over %d bytes", limit)
 	}
 	if err := f.Finder.Grants.DeniedByContent(grant.Read, string(found.Real), snap.Content); err != nil {
-		return protocol.ReadResult{}, err
+		return protocol.ReadResult{}, refusal.About(what, err)
 	}
 	if !utf8.Valid(snap.Content) || bytes.IndexByte(snap.Content, 0) >= 0 {
 		return protocol.ReadResult{}, refusal.New(refusal.NotText, what, "")

@@ -56,6 +56,18 @@ func New(code Code, what, detail string, args ...any) *Refusal {
 	return &Refusal{Code: code, What: what, Why: why, Fix: e.fix, Again: e.again}
 }
 
+// About gives a refusal of another path under the name that was asked for: a
+// caller learns nothing of where a link leads. Other errors stay as they are.
+func About(what string, err error) error {
+	r := As(err)
+	if r == nil {
+		return err
+	}
+	said := *r
+	said.What = what
+	return &said
+}
+
 // As returns err's refusal, or nil where err is none.
 func As(err error) *Refusal {
 	var r *Refusal

@@ -169,7 +169,6 @@ func (w Writer) Detail(d action.Detail) {
 			w.line("  %s", visible.Line(c.NoDiff))
 			w.line("  before: %s", image(c.Old))
 			w.line("  after:  %s", image(c.New))
-			continue
 		}
 		w.diff(c.Diff)
 	}
@@ -194,6 +193,8 @@ func (w Writer) diff(text string) {
 			w.line("%s", w.paint(red, visible.Trailing(line)))
 		case strings.HasPrefix(line, "@@"):
 			w.line("%s", w.paint(cyan, visible.Line(line)))
+		case strings.HasPrefix(line, " "):
+			w.line(" %s", visible.Trailing(line[1:]))
 		default:
 			w.line("%s", visible.Line(line))
 		}

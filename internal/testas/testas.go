@@ -103,7 +103,6 @@ func again(t *testing.T, uid uint32, dir string) {
 	cmd.Env = append(os.Environ(), envUID+"="+strconv.Itoa(int(uid)), envDir+"="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Credential: &syscall.Credential{Uid: uid, Gid: uid, Groups: []uint32{uid, Group(uid)}},
-		Pdeathsig:  syscall.SIGKILL,
 	}
 	out, err := cmd.CombinedOutput()
 	if err == nil && !strings.Contains(string(out), "--- PASS: "+t.Name()+" ") {

@@ -24,7 +24,8 @@ const (
 	readyWithin = 10 * time.Second // how long a process may take until it serves
 	stopWithin  = 10 * time.Second // and to end, once asked to
 	restarts    = 5                // how often one may die within restartTime
-	restartTime = 10 * time.Second
+	restartTime = 10 * time.Second // and be started again at once
+	pause       = 2 * time.Second  // before it is started again otherwise
 )
 
 // process is one that runs.
@@ -36,8 +37,10 @@ type process struct {
 }
 
 // run starts the processes in their order, calls ready with their pids, and
-// restarts those that die until ctx ends or one dies too often. They are
-// stopped in the reverse order.
+// restarts those that die until ctx ends. Whoever may call a process can try
+// to make it die, so that is never a reason to end the others: one that dies
+// in a row is started again after a pause. They are stopped in the reverse
+// order.
 func (s *supervisor) run(ctx context.Context, specs []spec, ready func(map[string]int)) (err error) {
 	// A child is told of its parent's death by the death of the thread that
 	// started it, so that is one thread, which lives as long as this call.
@@ -60,29 +63,49 @@ func (s *supervisor) run(ctx context.Context, specs []spec, ready func(map[strin
 		pids[p.name] = p.cmd.Process.Pid
 	}
 	ready(pids)
+	s.restart(ctx, deaths)
+	return nil
+}
+
+// restart starts what dies again until ctx ends.
+func (s *supervisor) restart(ctx context.Context, deaths chan *process) {
+	due := make(chan *process)
+	later := func(p *process, wait time.Duration) {
+		time.AfterFunc(wait, func() {
+			select {
+			case due <- p:
+			case <-ctx.Done():
+			}
+		})
+	}
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case p := <-deaths:
-			if err := s.restart(ctx, p, deaths); err != nil {
-				return err
+			wait := p.dies(time.Now())
+			s.log.Error("died; restarting", "process", p.name, "error", p.cmd.ProcessState.String(), "in", wait)
+			later(p, wait)
+		case p := <-due:
+			if err := s.start(ctx, p, deaths); err != nil && ctx.Err() == nil {
+				s.log.Error("restarting", "process", p.name, "error", err, "again in", pause)
+				later(p, pause)
 			}
 		}
 	}
 }
 
-func (s *supervisor) restart(ctx context.Context, p *process, deaths chan *process) error {
-	now := time.Now()
+// dies notes a death, and gives how long to wait before the next start.
+func (p *process) dies(now time.Time) time.Duration {
 	p.deaths = append(p.deaths, now)
-	if len(p.deaths) > restarts {
-		p.deaths = p.deaths[1:]
-		if now.Sub(p.deaths[0]) < restartTime {
-			return fmt.Errorf("%s died %d times within %v", p.name, restarts, restartTime)
-		}
+	if len(p.deaths) <= restarts {
+		return 0
 	}
-	s.log.Error("died; restarting", "process", p.name, "error", p.cmd.ProcessState.String())
-	return s.start(ctx, p, deaths)
+	p.deaths = p.deaths[1:]
+	if now.Sub(p.deaths[0]) < restartTime {
+		return pause
+	}
+	return 0
 }
 
 // start starts a process and waits until it says that it serves.
@@ -92,17 +115,17 @@ func (s *supervisor) start(ctx context.Context, p *process, deaths chan *process
 		return err
 	}
 	defer hear.Close()
-	p.cmd = exec.Command("/proc/self/fd/" + strconv.Itoa(int(p.program.Fd())))
-	p.cmd.Args = append([]string{p.name}, p.args...)
-	p.cmd.Dir, p.cmd.Env, p.cmd.Stderr = "/", []string{}, s.stderr
-	p.cmd.ExtraFiles = append(append([]*os.File{}, p.handles...), tell)
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential, Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	err = p.cmd.Start()
+	cmd := exec.Command("/proc/self/fd/" + strconv.Itoa(int(p.program.Fd())))
+	cmd.Args = append([]string{p.name}, p.args...)
+	cmd.Dir, cmd.Env, cmd.Stderr = "/", []string{}, s.stderr
+	cmd.ExtraFiles = append(append([]*os.File{}, p.handles...), tell)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential, Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	err = cmd.Start()
 	tell.Close()
 	if err != nil {
 		return fmt.Errorf("starting %s: %w", p.name, err)
 	}
-	p.died = make(chan struct{})
+	p.cmd, p.died = cmd, make(chan struct{})
 	go func(cmd *exec.Cmd, died chan struct{}) {
 		cmd.Wait()
 		close(died)

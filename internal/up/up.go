@@ -106,15 +106,15 @@ func (c *Config) prepare() (*policy.Policy, error) {
 	if c.Root, err = filepath.Abs(c.Root); err != nil {
 		return nil, err
 	}
-	if err := c.layRoot(); err != nil {
-		return nil, err
-	}
-	if c.PolicyFile != "" {
-		if len(c.Persons)+len(c.Agents) > 0 {
-			return nil, errors.New("--policy names persons and agents; --person and --agent go without it")
+	if c.PolicyFile == "" {
+		p, err := c.ownPolicy()
+		if err != nil {
+			return nil, err
 		}
-	} else if err := c.writePolicy(); err != nil {
-		return nil, err
+		return p, c.layOut()
+	}
+	if len(c.Persons)+len(c.Agents) > 0 {
+		return nil, errors.New("--policy names persons and agents; --person and --agent go without it")
 	}
 	p, err := policy.Load(c.policyFile())
 	if err != nil {
@@ -123,7 +123,31 @@ func (c *Config) prepare() (*policy.Policy, error) {
 	if err := c.check(p); err != nil {
 		return nil, err
 	}
+	if err := c.layRoot(); err != nil {
+		return nil, err
+	}
 	return p, c.layOut()
+}
+
+// ownPolicy writes the policy into the root and reads it. Nothing is made in a
+// place that a person could have prepared for it.
+func (c *Config) ownPolicy() (*policy.Policy, error) {
+	for _, person := range c.Persons {
+		if err := c.outside(person.Name, person.Home); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.layRoot(); err != nil {
+		return nil, err
+	}
+	if err := c.writePolicy(); err != nil {
+		return nil, err
+	}
+	p, err := policy.Load(c.policyFile())
+	if err != nil {
+		return nil, err
+	}
+	return p, c.check(p)
 }
 
 // layRoot makes the root directory. Other users must be able to walk to the
@@ -159,18 +183,41 @@ func (c *Config) layRoot() error {
 	return nil
 }
 
+// outside refuses a root that lies in a home, by the path it was given as or
+// by where that leads, as far as it is there.
+func (c *Config) outside(name, given string) error {
+	home, err := filepath.EvalSymlinks(given)
+	if err != nil {
+		return fmt.Errorf("the home of %s: %w", name, err)
+	}
+	root, missing := c.Root, ""
+	for {
+		real, err := filepath.EvalSymlinks(root)
+		if err == nil {
+			root = filepath.Join(real, missing)
+			break
+		}
+		if !errors.Is(err, os.ErrNotExist) || root == "/" {
+			return fmt.Errorf("the root: %w", err)
+		}
+		root, missing = filepath.Dir(root), filepath.Join(filepath.Base(root), missing)
+	}
+	for _, h := range []string{home, given} {
+		for _, r := range []string{root, c.Root} {
+			if rel, err := filepath.Rel(h, r); err == nil && filepath.IsLocal(rel) {
+				return fmt.Errorf("the root %s lies in the home of %s, where it could be changed: choose another --root", c.Root, name)
+			}
+		}
+	}
+	return nil
+}
+
 // check refuses a root that a person could reach into, and uids that do not
 // keep the processes apart.
 func (c *Config) check(p *policy.Policy) error {
 	for _, person := range p.Persons {
-		home, err := filepath.EvalSymlinks(string(person.Home))
-		if err != nil {
-			return fmt.Errorf("the home of %s: %w", person.Name, err)
-		}
-		for _, h := range []string{home, string(person.Home)} {
-			if rel, err := filepath.Rel(h, c.Root); err == nil && filepath.IsLocal(rel) {
-				return fmt.Errorf("the root %s lies in the home of %s, where it could be changed: choose another --root", c.Root, person.Name)
-			}
+		if err := c.outside(person.Name, string(person.Home)); err != nil {
+			return err
 		}
 		if separated() {
 			if person.UID == c.KeeperUID {

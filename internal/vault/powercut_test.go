@@ -21,7 +21,7 @@ import (
 const (
 	xfsGoingDown  = 0x8004587d // XFS_IOC_GOINGDOWN
 	noLogFlush    = 2
-	cuts          = 250
+	cuts          = 25
 	captureMost   = 40 << 10
 	segmentOfCuts = 200 << 10
 )

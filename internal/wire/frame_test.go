@@ -100,6 +100,7 @@ func TestUnsoundFrames(t *testing.T) {
 		"negative id":        {spelled("\x62id\x01", "\x62id\x20"), "bad-request"},
 		"id 0":               {spelled("\x62id\x01", "\x62id\x00"), "bad-request"},
 		"duplicate id":       {spelled("\xa3\x62id\x01", "\xa4\x62id\x01\x62id\x01"), "bad-request"},
+		"duplicate escape":   {frame(t, []byte("\xa2\x61\x1b\x01\x61\x1b\x01")), "bad-request"},
 		"key in upper case":  {spelled("\x62id", "\x62ID"), "bad-request"},
 		"unknown field":      {spelled("\xa3\x62id\x01", "\xa4\x61z\x01\x62id\x01"), "bad-request"},
 		"indefinite map":     {frame(t, append(append([]byte{0xbf}, item[1:]...), 0xff)), "bad-request"},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -93,6 +94,13 @@ func (r *running) held() int {
 	r.places.mu.Lock()
 	defer r.places.mu.Unlock()
 	return r.places.held
+}
+
+// largeHeld is how many large places this process's uid has.
+func (r *running) largeHeld() int {
+	r.places.mu.Lock()
+	defer r.places.mu.Unlock()
+	return len(r.places.share[uint32(os.Geteuid())].large)
 }
 
 func (r *running) dial(t *testing.T) *net.UnixConn {

@@ -269,6 +269,7 @@ func TestLargeLimits(t *testing.T) {
 			wantEcho(t, third)
 			wantCode(t, receive(t, second), 0, "busy")
 			wantEnd(t, second)
+			eventually(t, "only the first holds a place", func() bool { return r.held() == 2 && r.largeHeld() == 1 })
 			send(t, third, large)
 			close(hold)
 			for _, uc := range []*net.UnixConn{first, third} {

@@ -189,7 +189,11 @@ func (s *Server) closeReads(chosen func(Caller) bool) {
 // log, under attributes by which the refusal lets it be found.
 func (s *Server) refusalOf(err error, what string, attrs ...slog.Attr) *refusal.Refusal {
 	if r := refusal.As(err); r != nil {
-		return Clean(r)
+		return r
+	}
+	where := ""
+	for _, a := range attrs[:min(2, len(attrs))] {
+		where += " " + a.String()
 	}
 	attrs = append(attrs, slog.String("what", what), slog.Any("err", err))
 	var p *panicError
@@ -197,9 +201,5 @@ func (s *Server) refusalOf(err error, what string, attrs ...slog.Attr) *refusal.
 		attrs = append(attrs, slog.String("stack", string(p.stack)))
 	}
 	s.cfg.Log.LogAttrs(context.Background(), slog.LevelError, "request failed", attrs...)
-	where := ""
-	for _, a := range attrs[:min(2, len(attrs))] {
-		where += " " + a.String()
-	}
 	return refusal.New(refusal.Internal, what, "look for%s", where)
 }

@@ -54,6 +54,7 @@ func TestHangUp(t *testing.T) {
 	} {
 		reads, writes := newWaiter(), newWaiter()
 		r := serve(t, func(c *Config) {
+			c.FrameTimeout = 30 * time.Millisecond // bounds frames, not the watch
 			c.Methods["read"] = reads.method(true)
 			c.Methods["write"] = writes.method(false)
 		})
@@ -68,7 +69,7 @@ func TestHangUp(t *testing.T) {
 		select {
 		case err := <-reads.ended:
 			t.Fatalf("%s: a peer that is there was taken for gone: %v", name, err)
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(100 * time.Millisecond):
 		}
 		if err := hangUp(reader); err != nil {
 			t.Fatal(err)
@@ -87,9 +88,12 @@ func TestHangUp(t *testing.T) {
 // stays is answered, and so is a request that was sent early.
 func TestWatchTakesNothing(t *testing.T) {
 	uc := serve(t, func(c *Config) {
-		c.Methods["read"] = Method{May: anyone, Cancel: true, Handle: echoMethod().Handle}
+		c.Methods["read"] = Method{May: anyone, Cancel: true, Handle: func(context.Context, Caller, canon.Raw) (Reply, error) {
+			time.Sleep(5 * time.Millisecond) // for the watch to look
+			return Reply{}, nil
+		}}
 	}).dial(t)
-	for i := range uint64(100) {
+	for i := range uint64(20) {
 		send(t, uc, append(requestFrame(t, 2*i+1, "read", echo{}), requestFrame(t, 2*i+2, "echo", echo{fmt.Sprint(i)})...))
 		if resp := receive(t, uc); resp.ID != 2*i+1 || resp.Refusal != nil {
 			t.Fatalf("round %d: %+v", i, resp)
@@ -117,6 +121,7 @@ func TestStop(t *testing.T) {
 	send(t, begun, requestFrame(t, 1, "echo", nil)[:7])
 	within(t, "run", reads.entered)
 	within(t, "run", writes.entered)
+	eventually(t, "all are accepted", func() bool { return r.held() == 4 })
 	r.stop()
 	wantCode(t, receive(t, reader), 1, "unavailable")
 	for _, uc := range []*net.UnixConn{idle, reader, begun} {

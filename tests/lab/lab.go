@@ -21,6 +21,14 @@ type Lab struct {
 	Root string // of `up`
 	UID  uint32 // who runs `up`: 0, unless it is tried without root
 
+	// Ready is what `up` said once it served.
+	Ready struct {
+		Root        string
+		Policy      string
+		Unseparated bool
+		Processes   map[string]int
+	}
+
 	up   *exec.Cmd
 	done chan struct{} // closed once up was waited for
 }
@@ -133,10 +141,9 @@ func (l *Lab) Up(flags ...string) error {
 	if err := c.Start(); err != nil {
 		return err
 	}
-	var ready struct{ Root string }
 	line, err := bufio.NewReader(out).ReadBytes('\n')
 	if err == nil {
-		err = json.Unmarshal(line, &ready)
+		err = json.Unmarshal(line, &l.Ready)
 	}
 	l.up, l.done = c, make(chan struct{})
 	go func() {
@@ -145,6 +152,7 @@ func (l *Lab) Up(flags ...string) error {
 	}()
 	if err != nil {
 		<-l.done
+		l.up = nil
 		all, _ := os.ReadFile(l.logFile())
 		return fmt.Errorf("up ended before it was ready: %s", all[min(int(before), len(all)):])
 	}

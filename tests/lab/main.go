@@ -6,9 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
+
+	"countersign/internal/testas"
 )
 
 // The environment variables by which a test binary speaks to itself.
@@ -72,26 +73,13 @@ func openTemp(base string) (string, error) {
 	return dir, err
 }
 
-// NeedRoot skips a test that needs root to have users, or fails it where a
-// skip is not good enough.
-func NeedRoot(t testing.TB) {
-	t.Helper()
-	switch {
-	case os.Geteuid() == 0:
-	case os.Getenv("COUNTERSIGN_TEST_NEEDS_ROOT") == "fail":
-		t.Fatal("this test needs root, and COUNTERSIGN_TEST_NEEDS_ROOT does not let it be skipped")
-	default:
-		t.Skip("this test needs root")
-	}
-}
-
 // Need skips, or fails, a test that needs a program of the system.
 func Need(t testing.TB, program string) {
 	t.Helper()
 	_, err := exec.LookPath(program)
 	switch {
 	case err == nil:
-	case os.Getenv("COUNTERSIGN_TEST_NEEDS_ROOT") == "fail":
+	case os.Getenv(testas.NeedsRoot) == "fail":
 		t.Fatalf("this test needs %s", program)
 	default:
 		t.Skipf("this test needs %s", program)
@@ -124,8 +112,3 @@ func credential(uid uint32) *syscall.SysProcAttr {
 }
 
 func program(name string) string { return filepath.Join(os.Getenv(programsVariable), name) }
-
-// lines splits text and drops what is empty.
-func lines(b []byte) []string {
-	return strings.FieldsFunc(string(b), func(r rune) bool { return r == '\n' })
-}

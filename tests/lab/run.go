@@ -29,17 +29,22 @@ func (l *Lab) Run(uid uint32, input string, args ...string) Result {
 	const within = 60 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
-	c := exec.CommandContext(ctx, program("countersign"), args...)
+	c := l.Command(ctx, uid, args...)
 	var out, errs bytes.Buffer
-	c.Dir, c.Stdin, c.Stdout, c.Stderr = "/", bytes.NewReader([]byte(input)), &out, &errs
-	c.Env = []string{"COUNTERSIGN_ROOT=" + l.Root}
-	c.SysProcAttr = credential(uid)
+	c.Stdin, c.Stdout, c.Stderr = bytes.NewReader([]byte(input)), &out, &errs
 	err := c.Run()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		return Result{Code: -1, Stderr: err.Error()}
 	}
 	return Result{Code: c.ProcessState.ExitCode(), Stdout: out.String(), Stderr: errs.String()}
+}
+
+// Command prepares `countersign` as a user. ctx kills it.
+func (l *Lab) Command(ctx context.Context, uid uint32, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, program("countersign"), args...)
+	c.Dir, c.Env, c.SysProcAttr = "/", []string{"COUNTERSIGN_ROOT=" + l.Root}, credential(uid)
+	return c
 }
 
 // As runs f on a thread that the kernel takes for another user's, without its

@@ -5,14 +5,17 @@
 // Beside testscript's own commands there are
 //
 //	up [FLAG...]               start everything; "up policy FILE" with a policy
+//	up-again                   start another one on the same root
 //	down, crash                stop everything; kill `up`
-//	alice CODE ARG...          countersign as alice, who must get that exit code;
+//	alice CODE ARG...          countersign as alice, who must get that exit code,
+//	                           or with ? any but 0;
 //	                           so too bob, claude, other, keeper, stranger, root
 //	propose WHO CODE FILE ...  hand in a proposal in JSON; $ID and $PREFIX are set
 //	shown WHO                  show $ID again; $PREFIX is set
 //	put WHO MODE PATH TEXT     a file as WHO would have made it
 //	stands PATH MODE WHO TEXT  what a file must be
 //	has KEY...                 keys that the JSON printed last must have at its top
+//	get VAR KEY[.KEY...]       a variable from the JSON printed last
 //
 // Files and arguments may name $ALICE and $BOB, the homes, and $ROOT.
 package script
@@ -31,6 +34,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"countersign/internal/testas"
 	"countersign/tests/lab"
 )
 
@@ -38,10 +42,10 @@ func TestMain(m *testing.M) { os.Exit(lab.Main(m, nil)) }
 
 // T18: what a person and an agent do by hand goes as these stories tell it.
 func TestScripts(t *testing.T) {
-	lab.NeedRoot(t)
+	testas.Root(t)
 	commands := map[string]func(*testscript.TestScript, bool, []string){
-		"up": up, "down": down, "crash": crash, "propose": propose, "shown": shown,
-		"put": put, "stands": stands, "has": has, "fill": fill, "flip": flip, "tear": tear, "retouch": retouch,
+		"up": up, "up-again": upAgain, "down": down, "crash": crash, "propose": propose, "shown": shown,
+		"put": put, "stands": stands, "has": has, "get": get, "fill": fill, "flip": flip, "tear": tear, "retouch": retouch,
 	}
 	for name, uid := range users() {
 		commands[name] = func(ts *testscript.TestScript, neg bool, args []string) { run(ts, neg, uid, "", args) }
@@ -86,6 +90,9 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 2 && args[0] == "policy" {
 		err = labOf(ts).UpWithPolicy(os.Expand(ts.ReadFile(args[1]), ts.Getenv))
 	} else {
+		for i := range args {
+			args[i] = os.Expand(args[i], ts.Getenv)
+		}
 		err = labOf(ts).Up(args...)
 	}
 	if err != nil {
@@ -93,6 +100,16 @@ func up(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if (err != nil) != neg {
 		ts.Fatalf("up: %v", err)
+	}
+}
+
+// upAgain starts a second one, which is another process beside the first.
+func upAgain(ts *testscript.TestScript, neg bool, _ []string) {
+	l := labOf(ts)
+	r := l.Run(0, "", append([]string{"up"}, l.Flags()...)...)
+	fmt.Fprint(ts.Stderr(), r.Stderr)
+	if (r.Code != 0) != neg {
+		ts.Fatalf("up: exit code %d", r.Code)
 	}
 }
 
@@ -108,7 +125,7 @@ func run(ts *testscript.TestScript, neg bool, uid uint32, input string, args []s
 	r := labOf(ts).Run(uid, input, args[1:]...)
 	fmt.Fprint(ts.Stdout(), r.Stdout)
 	fmt.Fprint(ts.Stderr(), r.Stderr)
-	if strconv.Itoa(r.Code) != args[0] {
+	if strconv.Itoa(r.Code) != args[0] && (args[0] != "?" || r.Code == 0) {
 		ts.Fatalf("countersign %s: exit code %d, want %s\n%s%s", strings.Join(args[1:], " "), r.Code, args[0], r.Stdout, r.Stderr)
 	}
 }
@@ -205,6 +222,26 @@ func has(ts *testscript.TestScript, _ bool, args []string) {
 	if !slices.Equal(keys, args) {
 		ts.Fatalf("the keys are %v, want %v", keys, args)
 	}
+}
+
+// get sets a variable from the JSON that was printed last.
+func get(ts *testscript.TestScript, _ bool, args []string) {
+	var v any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &v))
+	for key := range strings.SplitSeq(args[1], ".") {
+		switch at := v.(type) {
+		case map[string]any:
+			v = at[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			ts.Check(err)
+			if i >= len(at) {
+				ts.Fatalf("%s: there are %d", args[1], len(at))
+			}
+			v = at[i]
+		}
+	}
+	ts.Setenv(args[0], fmt.Sprint(v))
 }
 
 // fill writes a proposal of a text of N bytes: fill FILE PATH N.

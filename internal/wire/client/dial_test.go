@@ -71,6 +71,16 @@ func TestForeignDirectories(t *testing.T) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
+	trusted := filepath.Join(tmp, "trusted")
+	if err := os.Symlink(tmp, trusted); err != nil {
+		t.Fatal(err)
+	}
+	listen(t, filepath.Join(tmp, "s"))
+	if c, err := Dial(t.Context(), Config{Path: filepath.Join(trusted, "s")}); err != nil {
+		t.Errorf("a link to a directory of one's own: %v", err)
+	} else {
+		c.Close()
+	}
 	if err := trustDirs("s", foreign, 61234); err != nil {
 		t.Errorf("asked by its owner: %v", err)
 	}

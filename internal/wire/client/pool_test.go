@@ -142,3 +142,15 @@ func TestAlive(t *testing.T) {
 		uc.Close()
 	}
 }
+
+// BenchmarkCall is one small call on a kept connection, both ends in one
+// process.
+func BenchmarkCall(b *testing.B) {
+	path, _ := serve(b, nil)
+	p := NewPool(Config{Path: path}, 1)
+	for b.Loop() {
+		if err := p.Call(b.Context(), "echo", echo{"x"}, &echo{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

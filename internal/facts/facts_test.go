@@ -1,0 +1,185 @@
+package facts
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"countersign/internal/action"
+	"countersign/internal/grant"
+	"countersign/internal/refusal"
+	"countersign/internal/testas"
+)
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func finder(home string, grants ...grant.Grant) Finder {
+	return Finder{
+		UID: uint32(os.Geteuid()), Home: home, Keep: 1 << 10,
+		Grants: grant.Set{Home: home, Reads: grants, Writes: grants},
+	}
+}
+
+func look(f Finder, op grant.Op, path string) (action.Before, error) {
+	found, err := f.Find(op, action.Path(path))
+	if err != nil {
+		return action.Before{}, err
+	}
+	defer found.Close()
+	before, file, err := f.Look(found)
+	if file != nil {
+		file.Close()
+	}
+	return before, err
+}
+
+// S3 R4: a place is judged as it was asked for and where it lands: a link that
+// a grant's root or a home goes through opens nothing that was not granted.
+func TestLanding(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	tmp, outside := t.TempDir(), t.TempDir()
+	home := tmp + "/listed" // a link, as /home is on some systems
+	real := tmp + "/real"
+	for _, d := range []string{"docs", "docs/nested", ".ssh", ".config/gh", "repo/.git", "repo/.GIT", "src/a"} {
+		must(t, os.MkdirAll(real+"/"+d, 0o755))
+	}
+	must(t, os.Symlink("real", home), os.WriteFile(outside+"/f", nil, 0o644))
+	for link, to := range map[string]string{
+		"papers": "docs", "abs": real + "/docs", "keys": ".ssh", "forge": ".config/gh", "hooks": "repo/.git", "folded": "repo/.GIT",
+		"away": outside, "up": "..", "inner": "docs/nested", "chain": "papers", "whole": ".",
+	} {
+		must(t, os.Symlink(to, real+"/"+link))
+	}
+	for name, c := range map[string]struct {
+		roots []string
+		path  string
+		code  refusal.Code
+		real  string // relative to the home
+	}{
+		"home":             {[]string{""}, "docs/f", "", "docs/f"},
+		"root in the home": {[]string{"papers"}, "papers/f", "", "docs/f"},
+		"absolute":         {[]string{"abs"}, "abs/f", "", "docs/f"},
+		"a chain":          {[]string{"chain"}, "chain/f", "", "docs/f"},
+		"deny list":        {[]string{"keys"}, "keys/f", refusal.Denied, ""},
+		"deny, deeper":     {[]string{"forge"}, "forge/hosts.yml", refusal.Denied, ""},
+		"git":              {[]string{"hooks"}, "hooks/f", refusal.GitDirectory, ""},
+		"git, folded":      {[]string{"folded"}, "folded/f", refusal.GitDirectory, ""},
+		"git, asked":       {[]string{""}, "repo/.git/config", refusal.GitDirectory, ""},
+		"git, asked, case": {[]string{""}, "repo/.Git/config", refusal.GitDirectory, ""},
+		"out of the home":  {[]string{"away"}, "away/f", refusal.NobodysHome, ""},
+		"above the home":   {[]string{"up"}, "up/f", refusal.NobodysHome, ""},
+		"link on the way":  {[]string{""}, "papers/f", refusal.Link, ""},
+		"link to secrets":  {[]string{""}, "keys/f", refusal.Link, ""},
+		"not granted":      {[]string{"docs"}, "src/f", refusal.NotGranted, ""},
+		"another grant":    {[]string{"inner", "docs/nested"}, "inner/f", "", "docs/nested/f"},
+		"nested is longer": {[]string{"whole", "docs"}, "whole/docs/f", refusal.NotGranted, ""},
+		"the root itself":  {[]string{"docs"}, "docs", refusal.NotRegular, ""},
+		"no root":          {[]string{"gone"}, "gone/f", refusal.NotFound, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := finder(home)
+			for _, r := range c.roots {
+				g := grant.Grant{Root: strings.TrimSuffix(home+"/"+r, "/"), MaxFileSize: 1 << 20}
+				f.Grants.Reads, f.Grants.Writes = append(f.Grants.Reads, g), append(f.Grants.Writes, g)
+			}
+			before, err := look(f, grant.Write, home+"/"+c.path)
+			if c.code != "" {
+				if !refusal.Is(err, c.code) {
+					t.Error(err)
+				}
+				return
+			}
+			must(t, err)
+			if got, want := before.Fact.Real, action.Path(home+"/"+c.real); got != want || before.Fact.Base.Version != nil {
+				t.Errorf("%s, wanted %s; %+v", got, want, before.Fact.Base.Version)
+			}
+		})
+	}
+}
+
+// S7: two steps between which a root is repointed see two places; the one found
+// first says that its root is another now.
+func TestRootRepointed(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	home := t.TempDir()
+	must(t, os.Mkdir(home+"/one", 0o755), os.Mkdir(home+"/two", 0o755), os.Symlink("one", home+"/root"))
+	must(t, os.WriteFile(home+"/one/f", []byte("one"), 0o644), os.WriteFile(home+"/two/f", []byte("two"), 0o644))
+	f := finder(home, grant.Grant{Root: home + "/root", MaxFileSize: 1 << 20})
+	found, err := f.Find(grant.Write, action.Path(home+"/root/f"))
+	must(t, err)
+	defer found.Close()
+	must(t, found.Replaced(), os.Remove(home+"/root"), os.Symlink("two", home+"/root"))
+	if err := found.Replaced(); !refusal.Is(err, refusal.RootReplaced) {
+		t.Error(err)
+	}
+	before, file, err := f.Look(found)
+	must(t, err)
+	defer file.Close()
+	if string(before.Content) != "one" {
+		t.Errorf("what was found first holds %q", before.Content)
+	}
+	if before, err := look(f, grant.Write, home+"/root/f"); err != nil || string(before.Content) != "two" {
+		t.Errorf("%q, %v", before.Content, err)
+	}
+}
+
+// S9: what replacing a file would lose is a fact before anybody is asked, and
+// its names cannot forge a line.
+func TestNotKept(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	home := t.TempDir()
+	f := finder(home, grant.Grant{Root: home, MaxFileSize: 1 << 20})
+	must(t, os.WriteFile(home+"/f", nil, 0o644))
+	if before, err := look(f, grant.Write, home+"/f"); err != nil || len(before.Fact.NotKept) > 0 {
+		t.Errorf("%v, %v", before.Fact.NotKept, err)
+	}
+	must(t, unix.Setxattr(home+"/f", "user.a\nb", []byte("x"), 0))
+	before, err := look(f, grant.Write, home+"/f")
+	if want := []string{`attribute "user.a\nb"`}; err != nil || !slices.Equal(before.Fact.NotKept, want) {
+		t.Errorf("%q, %v", before.Fact.NotKept, err)
+	}
+}
+
+// R1 R4 S9: whose file it is, how large it is and what it holds are judged
+// before anything of it is handed on.
+func TestLook(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	home := t.TempDir()
+	key := "-----BEGIN PRIVATE KEY-----\nx\n"
+	for name, content := range map[string]string{"f": "text", "long": strings.Repeat("x", 2<<10), "huge": strings.Repeat("x", 5<<10), "a.pem": key, "key.txt": key} {
+		must(t, os.WriteFile(home+"/"+name, []byte(content), 0o644))
+	}
+	f := finder(home, grant.Grant{Root: home, MaxFileSize: 4 << 10})
+	for name, code := range map[string]refusal.Code{"huge": refusal.FileTooBig, "a.pem": refusal.Denied} {
+		if _, err := look(f, grant.Write, home+"/"+name); !refusal.Is(err, code) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, read := range map[string]bool{"f": true, "key.txt": true, "long": false} { // Keep is 1 KiB
+		before, err := look(f, grant.Write, home+"/"+name)
+		if err != nil || before.Read != read || (before.Content != nil) != read || before.Fact.Base.Version == nil {
+			t.Errorf("%s: %+v, %v", name, before, err)
+		}
+	}
+	f.UID++ // as if it were another's
+	if _, err := look(f, grant.Write, home+"/f"); !refusal.Is(err, refusal.OtherOwner) {
+		t.Error(err)
+	}
+}

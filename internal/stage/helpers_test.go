@@ -1,0 +1,201 @@
+package stage
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"countersign/internal/action"
+	"countersign/internal/facts"
+	"countersign/internal/grant"
+	"countersign/internal/protocol"
+	"countersign/internal/refusal"
+)
+
+const beside = ".countersign-0123456789abcdef"
+
+// home is a person's, granted whole to whoever runs the test.
+type home struct {
+	*testing.T
+	*Stager
+	dir  string
+	at   map[Step]func()
+	sync func(*os.File) error
+}
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	return homeAt(t, t.TempDir())
+}
+
+func homeAt(t *testing.T, dir string, more ...grant.Grant) *home {
+	t.Helper()
+	grants := append(more, grant.Grant{Root: dir, MaxFileSize: 1 << 20})
+	h := &home{T: t, dir: dir, at: make(map[Step]func())}
+	h.Stager = New(Config{
+		Finder: facts.Finder{
+			UID: uint32(os.Geteuid()), Home: dir, Keep: 1 << 20,
+			Grants: grant.Set{Home: dir, Reads: grants, Writes: grants},
+		},
+		Umask: 0o022, AskedText: 64, AutoBytes: 1 << 20,
+		At: func(s Step) {
+			if do := h.at[s]; do != nil {
+				do()
+			}
+		},
+		Sync: func(f *os.File) error {
+			if h.sync != nil {
+				return h.sync(f)
+			}
+			return f.Sync()
+		},
+	})
+	return h
+}
+
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (h *home) path(name string) string { return filepath.Join(h.dir, name) }
+
+// put writes a file with exactly this mode.
+func (h *home) put(name, content string, mode os.FileMode) {
+	h.Helper()
+	must(h.T, os.WriteFile(h.path(name), []byte(content), 0o600), os.Chmod(h.path(name), mode))
+}
+
+// actions on one path of the home.
+
+func (h *home) change(name string, c action.Change) action.Action {
+	c.Path = action.Path(h.path(name))
+	return action.Action{FileWrite: &action.FileWrite{Changes: []action.Change{c}}}
+}
+
+func (h *home) write(name, content string) action.Action {
+	return h.change(name, action.Change{Write: &action.Write{Content: []byte(content)}})
+}
+
+func (h *home) edit(name, old, now string) action.Action {
+	return h.change(name, action.Change{Edit: &action.Edit{Edits: []action.Replacement{{Old: []byte(old), New: []byte(now)}}}})
+}
+
+func (h *home) delete(name string) action.Action {
+	return h.change(name, action.Change{Delete: &action.Delete{}})
+}
+
+// plan makes the intent of an action on disk as it is now, as a keeper does.
+func (h *home) plan(a action.Action) (protocol.Intent, error) {
+	found, err := h.cfg.Finder.Find(grant.Write, a.Paths()[0])
+	if err != nil {
+		return protocol.Intent{}, err
+	}
+	defer found.Close()
+	before, file, err := h.cfg.Finder.Look(found)
+	if err != nil {
+		return protocol.Intent{}, err
+	}
+	if file != nil {
+		defer file.Close()
+	}
+	plans, err := a.Plan([]action.Before{before}, h.cfg.Umask)
+	if err != nil {
+		return protocol.Intent{}, err
+	}
+	return protocol.Intent{
+		ID: action.NewID(), Action: a, Staged: []string{beside},
+		Facts: []action.Fact{before.Fact}, Results: []action.Image{plans[0].Result},
+	}, nil
+}
+
+func (h *home) intent(a action.Action) protocol.Intent {
+	h.Helper()
+	in, err := h.plan(a)
+	must(h.T, err)
+	return in
+}
+
+// land carries an action out, which must land without a word.
+func (h *home) land(a action.Action) protocol.PathOutcome {
+	h.Helper()
+	out, kept, err := h.Carry(h.intent(a))
+	must(h.T, err)
+	if out.Result != protocol.Landed || len(kept) > 0 || len(out.Kept) > 0 || len(out.Changes) != 1 || len(out.Changes[0].After) > 0 {
+		h.Fatalf("%+v, %d handles", out, len(kept))
+	}
+	return out.Changes[0]
+}
+
+// refused carries an intent out, which must be refused with one of the codes.
+func (h *home) refused(in protocol.Intent, codes ...refusal.Code) {
+	h.Helper()
+	out, kept, err := h.Carry(in)
+	if r := refusal.As(err); r == nil || !slices.Contains(codes, r.Code) {
+		h.Errorf("%+v, %v: wanted %v", out, err, codes)
+	}
+	if len(kept) > 0 {
+		h.Errorf("a refusal came with %d handles", len(kept))
+	}
+}
+
+// holds checks that the home has exactly these files, with these contents.
+func (h *home) holds(files map[string]string) {
+	h.Helper()
+	h.hasOnly(files)
+	for name, want := range files {
+		if got, err := os.ReadFile(h.path(name)); err != nil || string(got) != want {
+			h.Errorf("%s holds %q, %v: wanted %q", name, got, err, want)
+		}
+	}
+}
+
+// hasOnly checks the names, and follows none.
+func (h *home) hasOnly(names map[string]string) {
+	h.Helper()
+	entries, err := os.ReadDir(h.dir)
+	must(h.T, err)
+	for _, e := range entries {
+		if _, ok := names[e.Name()]; !ok {
+			h.Errorf("%s was left there", e.Name())
+		}
+	}
+	for name := range names {
+		if _, err := os.Lstat(h.path(name)); err != nil {
+			h.Error(err)
+		}
+	}
+}
+
+func (h *home) stat(name string) (st unix.Stat_t) {
+	h.Helper()
+	must(h.T, unix.Lstat(h.path(name), &st))
+	st.Atim = unix.Timespec{} // reading may stamp it
+	return st
+}
+
+// keptAside checks an outcome that hands a displaced file over.
+func (h *home) keptAside(out protocol.Outcome, files []*os.File, content string) {
+	h.Helper()
+	if len(out.Kept) != 1 || len(files) != 1 {
+		h.Fatalf("%+v, %d handles", out, len(files))
+	}
+	defer files[0].Close()
+	got, err := io.ReadAll(files[0])
+	if err != nil || string(got) != content || action.HashOf(got) != out.Kept[0].Version.Hash {
+		h.Errorf("the handle holds %q, %v; %+v", got, err, out.Kept[0])
+	}
+	if out.Kept[0].Path != action.Path(h.path(beside)) {
+		h.Errorf("kept at %s", out.Kept[0].Path)
+	}
+	if onDisk, err := os.ReadFile(h.path(beside)); err != nil || string(onDisk) != content {
+		h.Errorf("the staged name holds %q, %v", onDisk, err)
+	}
+}
