@@ -2,12 +2,13 @@
 export CGO_ENABLED = 0
 GO ?= go
 
-.PHONY: all build demo test race fuzz bench vet clean help
+.PHONY: all build demo test race fuzz bench vet install uninstall deb clean help
 
 all: build
 
+BIN ?= bin
 build: ## the four programs, into bin/
-	$(GO) build -trimpath -o bin/ ./cmd/...
+	$(GO) build -trimpath -o $(BIN)/ ./cmd/...
 
 demo: build ## the whole road, in a temporary directory
 	bin/countersign demo $(DEMO_FLAGS)
@@ -31,6 +32,41 @@ bench: ## ratios, side by side in one run
 vet: ## formatting and go vet
 	@test -z "$$(gofmt -l cmd internal tests)" || { gofmt -l cmd internal tests; exit 1; }
 	$(GO) vet ./...
+
+# Where things go. Units name the programs and the documents by /usr, which is
+# rewritten to PREFIX.
+PREFIX     ?= /usr/local
+DESTDIR    ?=
+libexec     = $(PREFIX)/libexec/countersign
+doc         = $(PREFIX)/share/doc/countersign
+systemd     = $(PREFIX)/lib/systemd/system
+UNITS       = $(notdir $(wildcard units/*.service units/*.socket units/*.target))
+DOCS        = README.md ARCHITECTURE.md SECURITY.md $(wildcard docs/*.md)
+into        = sed -e 's|/usr/libexec/countersign|$(libexec)|g' -e 's|/usr/share/doc/countersign|$(doc)|g'
+
+install: ## what was built, with its units, under DESTDIR and PREFIX; as root
+	@test -x $(BIN)/keeper || { echo "nothing is built in $(BIN)/: run make first"; exit 1; }
+	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(libexec) $(systemd) $(PREFIX)/lib/sysusers.d $(PREFIX)/lib/tmpfiles.d $(doc))
+	install -d $(DESTDIR)/etc/countersign
+	install -m 755 $(BIN)/countersign $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(addprefix $(BIN)/,keeper reader scribe) $(DESTDIR)$(libexec)/
+	@set -e; umask 022; for u in $(UNITS); do echo "unit $$u"; $(into) "units/$$u" > "$(DESTDIR)$(systemd)/$$u"; done
+	install -m 644 units/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/countersign.conf
+	install -m 644 units/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/countersign.conf
+	install -m 644 $(DOCS) $(DESTDIR)$(doc)/
+	@test -n "$(DESTDIR)" || sh packaging/after-install
+
+uninstall: ## the programs and units; policy, journal and vault stay
+	@test -n "$(DESTDIR)" || sh packaging/before-remove
+	rm -rf $(DESTDIR)$(libexec) $(DESTDIR)$(doc)
+	rm -f $(DESTDIR)$(PREFIX)/bin/countersign $(addprefix $(DESTDIR)$(systemd)/,$(UNITS))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,sysusers.d/countersign.conf tmpfiles.d/countersign.conf)
+	@test -n "$(DESTDIR)" || sh packaging/after-remove
+
+VERSION ?= 0.1.0
+DEB     ?= $(BIN)/countersign_$(VERSION).deb
+deb: build ## a Debian package, in bin/
+	BIN="$(BIN)" VERSION="$(VERSION)" DEB="$(DEB)" sh packaging/debian/build
 
 clean: ## what was built
 	rm -rf bin

@@ -21,13 +21,15 @@ func (c *pendingCmd) Run(s *session) error {
 }
 
 type logCmd struct {
-	Limit uint64 `short:"n" default:"50" help:"How many."`
-	JSON  bool   `name:"json" help:"Print JSON."`
+	Limit   uint64 `short:"n" default:"50" help:"How many, at most 200."`
+	Before  shown  `help:"Only what was proposed before this one." placeholder:"ID"`
+	Refused bool   `help:"Also what was refused before anybody was asked."`
+	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
 func (c *logCmd) Run(s *session) error {
 	var list protocol.ListResult
-	if err := s.ask(protocol.Log, protocol.LogParams{Limit: c.Limit}, &list); err != nil {
+	if err := s.ask(protocol.Log, protocol.LogParams{Limit: c.Limit, Before: c.Before.id, Refused: c.Refused}, &list); err != nil {
 		return err
 	}
 	return s.list(list, c.JSON, "nothing happened yet")

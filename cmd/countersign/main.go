@@ -33,6 +33,10 @@ type commands struct {
 	Log      logCmd      `cmd:"" help:"Tell what happened, newest first."`
 	Verify   verifyCmd   `cmd:"" help:"Walk the whole journal and check every hash in it."`
 	Status   statusCmd   `cmd:"" help:"Say what runs, under which walls, by which policy."`
+
+	Person personCmd `cmd:"" help:"Add or remove persons of the installed service."`
+	Agent  agentCmd  `cmd:"" help:"Add or remove agents of the installed service."`
+	Policy policyCmd `cmd:"" help:"Look at a policy file."`
 }
 
 // Exit codes: what a script needs to tell apart.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,8 +35,12 @@ func newSession(ctx context.Context, root string) *session {
 		}
 		run = filepath.Join(root, "run")
 	}
+	width := 0
+	if term.IsTerminal(int(os.Stdout.Fd())) {
+		width, _, _ = term.GetSize(int(os.Stdout.Fd()))
+	}
 	colour := term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == ""
-	return &session{ctx: ctx, root: root, run: run, out: show.Writer{Out: os.Stdout, Colour: colour}}
+	return &session{ctx: ctx, root: root, run: run, out: show.Writer{Out: os.Stdout, Colour: colour, Width: width}}
 }
 
 // call asks one of the keeper's sockets.
@@ -64,11 +69,18 @@ func (s *session) ask(method string, params, result any) error {
 	return err
 }
 
+// printJSON prints JSON that says exactly what v holds and is harmless to look
+// at: what takes no ink is spelled as JSON's own escapes.
 func printJSON(v any) error {
-	e := json.NewEncoder(os.Stdout)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := os.Stdout.WriteString(show.JSON(b.String()))
+	return err
 }
 
 // end turns a transaction's state into how the command ends.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"log/slog"
-	"net"
 
 	"countersign/internal/broker"
 	"countersign/internal/daemon"
@@ -17,50 +16,50 @@ import (
 // config is what the keeper is started with.
 type config struct {
 	policyFile, state, run string
-	act, consent, ready    int // handles
+	act, consent, ready    int // handles, from `up`; else -1
 }
+
+// The keeper's two sockets: agents' and owners'.
+const (
+	actSocket     = "act"
+	consentSocket = "consent"
+)
 
 func (c *config) define(f *flag.FlagSet) {
 	f.StringVar(&c.policyFile, "policy", "", "policy file")
 	f.StringVar(&c.state, "state", "", "the keeper's own directory, for journal and vault")
 	f.StringVar(&c.run, "run", "", "directory of the readers' and scribes' sockets")
-	f.IntVar(&c.act, "act", -1, "handle of the listening socket for proposers")
-	f.IntVar(&c.consent, "consent", -1, "handle of the listening socket for owners")
-	f.IntVar(&c.ready, "ready", -1, "handle of the pipe that is told when it serves")
+	f.IntVar(&c.act, actSocket, -1, "under `countersign up`: handle of the listening socket for proposers")
+	f.IntVar(&c.consent, consentSocket, -1, "under `countersign up`: handle of the listening socket for owners")
+	f.IntVar(&c.ready, "ready", -1, "under `countersign up`: handle of the pipe that is told when it serves")
 }
 
-// sockets are the keeper's two: agents' and owners'.
-type sockets struct{ act, consent *net.UnixListener }
-
-func (c *config) listen() (s sockets, err error) {
-	if s.act, err = daemon.Listener(c.act); err != nil {
-		return s, err
-	}
-	s.consent, err = daemon.Listener(c.consent)
-	return s, err
+func (c *config) handles() daemon.Handles {
+	return daemon.Handles{Sockets: map[string]int{actSocket: c.act, consentSocket: c.consent}, Ready: c.ready}
 }
 
 // serve answers on both sockets until ctx ends, or the journal fails: a keeper
-// that cannot write down what it does, does nothing.
-func serve(ctx context.Context, stop func(), c config, b *broker.Broker, p *policy.Policy, s sockets, log *slog.Logger) error {
+// that cannot write down what it does, does nothing. Once both have ended it
+// calls stop, which ends the work in the background.
+func serve(ctx context.Context, stop func(), b *broker.Broker, p *policy.Policy, watch *daemon.Watch, passed *daemon.Passed) error {
+	ctx, end := context.WithCancel(ctx)
+	defer stop()
+	defer end()
 	act, err := wire.New(wire.Config{
-		Name: "the keeper", Log: log, Methods: actTable(b, p), Admit: proposers(p), Refused: refused(b, log, "act"),
+		Name: "the keeper", Log: passed.Log, Methods: watch.Guard(actTable(b, p)), Admit: proposers(p), Refused: refused(b, passed.Log, actSocket),
 	})
 	if err != nil {
 		return err
 	}
 	consent, err := wire.New(wire.Config{
-		Name: "the keeper", Log: log, Methods: consentTable(b, p), Admit: owners(p), Refused: refused(b, log, "consent"),
+		Name: "the keeper", Log: passed.Log, Methods: watch.Guard(consentTable(b, p)), Admit: owners(p), Refused: refused(b, passed.Log, consentSocket),
 	})
 	if err != nil {
 		return err
 	}
-	if err := daemon.Ready(c.ready); err != nil {
-		return err
-	}
 	ended := make(chan error, 2)
-	go func() { ended <- act.Serve(ctx, s.act) }()
-	go func() { ended <- consent.Serve(ctx, s.consent) }()
+	go func() { ended <- act.Serve(ctx, passed.Sockets[actSocket]) }()
+	go func() { ended <- consent.Serve(ctx, passed.Sockets[consentSocket]) }()
 	running := 2
 	var result error
 	select {
@@ -69,7 +68,7 @@ func serve(ctx context.Context, stop func(), c config, b *broker.Broker, p *poli
 		running--
 	case <-ctx.Done():
 	}
-	stop()
+	end()
 	for ; running > 0; running-- {
 		result = errors.Join(result, <-ended)
 	}

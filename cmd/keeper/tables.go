@@ -82,9 +82,9 @@ func asking(b *broker.Broker, may func(wire.Caller) error, sees func(wire.Caller
 		protocol.Pending: reading(may, func(_ context.Context, c wire.Caller, _ none) (protocol.ListResult, error) {
 			return b.Pending(sees(c)), nil
 		}),
-		protocol.Show: reading(may, func(_ context.Context, c wire.Caller, in protocol.IDParams) (protocol.ShowResult, error) {
+		protocol.Show: large(reading(may, func(_ context.Context, c wire.Caller, in protocol.IDParams) (protocol.ShowResult, error) {
 			return b.Show(in.ID, sees(c))
-		}),
+		})),
 		protocol.Log: reading(may, func(_ context.Context, c wire.Caller, in protocol.LogParams) (protocol.ListResult, error) {
 			return b.Log(in, sees(c)), nil
 		}),
@@ -97,6 +97,12 @@ type none struct{}
 // method is a row that runs to its end whatever its caller does.
 func method[P, R any](may func(wire.Caller) error, limit int, f func(context.Context, wire.Caller, P) (R, error)) wire.Method {
 	return wire.Method{May: may, Limit: limit, Handle: wire.Typed(f)}
+}
+
+// large marks a row whose reply may hold an action's whole content.
+func large(m wire.Method) wire.Method {
+	m.Large = true
+	return m
 }
 
 // reading is a row that only reads or waits, and ends when its caller goes.

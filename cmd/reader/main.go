@@ -5,41 +5,43 @@ package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"log/slog"
 
 	"countersign/internal/confine"
 	"countersign/internal/daemon"
-	"countersign/internal/wire"
 )
 
 func main() { daemon.Run("reader", run) }
 
 func run(ctx context.Context, log *slog.Logger, args []string) error {
 	var e daemon.Executor
-	if err := daemon.Flags("reader", args, func(f *flag.FlagSet) { e.Define(f) }); err != nil {
+	if err := daemon.Flags("reader", args, e.Define, daemon.ExecutorOptional()...); err != nil {
 		return err
 	}
+	passed, err := e.Take(log.With("person", e.Person))
+	if err != nil {
+		return err
+	}
+	name := "the reader of " + e.Person
+	watch := daemon.NewWatch(name, e.PolicyFile)
+	return passed.Serve(ctx, name, watch, func() (*daemon.Work, error) { return prepare(&e, passed, watch) })
+}
+
+// prepare reads the policy and raises the walls.
+func prepare(e *daemon.Executor, passed *daemon.Passed, watch *daemon.Watch) (*daemon.Work, error) {
 	p, person, err := e.Load()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	listener, err := daemon.Listener(e.Socket)
-	if err != nil {
-		return err
-	}
-	walls, err := confine.Enclose(confine.Walls{Read: []string{string(person.Home)}})
-	if err != nil {
-		return fmt.Errorf("enclosing the reader: %w", err)
-	}
-	log.Info("serving", "person", person.Name, "walls", walls)
-	server, err := wire.New(wire.Config{
-		Name: "the reader of " + person.Name, Log: log,
-		Methods: table(p, person, e.KeeperUID), Admit: admit(p, person, e.KeeperUID), Refused: daemon.LogRefused(log),
+	home := string(person.Home)
+	watch.Directories("the home", home)
+	watch.Directories("a read grant's root", daemon.Roots(person.Grants.Reads)...)
+	walls, err := confine.Enclose(confine.Walls{
+		Read: []string{home}, Closed: daemon.Homes(p, person), Calls: confine.Reader, Notify: passed.Notify(),
 	})
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("enclosing the reader: %w", err)
 	}
-	return e.Serve(ctx, server, listener)
+	return e.Work(passed, p, watch, daemon.NewIdle(0), walls, admit(p, person, e.KeeperUID), table(p, person, e.KeeperUID))
 }

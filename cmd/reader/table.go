@@ -30,7 +30,7 @@ func table(p *policy.Policy, person *policy.Person, keeper uint32) map[string]wi
 	files := fileread.Files{Finder: daemon.Finder(p, person), Policy: p.Digest}
 	return map[string]wire.Method{
 		protocol.Read: {
-			May: admit(p, person, keeper), Limit: 64 << 10, Cancel: true,
+			May: admit(p, person, keeper), Limit: 64 << 10, Cancel: true, Large: true,
 			Handle: wire.Typed(func(_ context.Context, _ wire.Caller, in protocol.ReadParams) (protocol.ReadResult, error) {
 				return files.Read(in)
 			}),

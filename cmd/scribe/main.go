@@ -7,38 +7,53 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"countersign/internal/confine"
 	"countersign/internal/daemon"
-	"countersign/internal/wire"
 )
 
 func main() { daemon.Run("scribe", run) }
 
+// config is what the scribe is started with.
+type config struct {
+	daemon.Executor
+	idle time.Duration
+}
+
+func (c *config) Define(f *flag.FlagSet) {
+	c.Executor.Define(f)
+	f.DurationVar(&c.idle, "idle", 0, "end after this long without a request, to be started again for the next one; 0 is never")
+}
+
 func run(ctx context.Context, log *slog.Logger, args []string) error {
-	var e daemon.Executor
-	if err := daemon.Flags("scribe", args, func(f *flag.FlagSet) { e.Define(f) }); err != nil {
+	var c config
+	if err := daemon.Flags("scribe", args, c.Define, append(daemon.ExecutorOptional(), "idle")...); err != nil {
 		return err
 	}
-	p, person, err := e.Load()
+	passed, err := c.Take(log.With("person", c.Person))
 	if err != nil {
 		return err
 	}
-	listener, err := daemon.Listener(e.Socket)
+	name := "the scribe of " + c.Person
+	watch := daemon.NewWatch(name, c.PolicyFile)
+	return passed.Serve(ctx, name, watch, func() (*daemon.Work, error) { return prepare(&c, passed, watch) })
+}
+
+// prepare reads the policy and raises the walls.
+func prepare(c *config, passed *daemon.Passed, watch *daemon.Watch) (*daemon.Work, error) {
+	p, person, err := c.Load()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	walls, err := confine.Enclose(confine.Walls{Change: writable(person, log)})
-	if err != nil {
-		return fmt.Errorf("enclosing the scribe: %w", err)
-	}
-	log.Info("serving", "person", person.Name, "walls", walls)
-	server, err := wire.New(wire.Config{
-		Name: "the scribe of " + person.Name, Log: log,
-		Methods: table(p, person, e.KeeperUID), Admit: daemon.Only(e.KeeperUID, "the scribe of "+person.Name), Refused: daemon.LogRefused(log),
+	watch.Directories("the home", string(person.Home))
+	watch.Directories("a write grant's root", daemon.Roots(person.Grants.Writes)...)
+	walls, err := confine.Enclose(confine.Walls{
+		Change: writable(person, passed.Log), Closed: daemon.Homes(p, person), Calls: confine.Scribe, Notify: passed.Notify(),
 	})
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("enclosing the scribe: %w", err)
 	}
-	return e.Serve(ctx, server, listener)
+	admit := daemon.Only(c.KeeperUID, "the scribe of "+person.Name)
+	return c.Work(passed, p, watch, daemon.NewIdle(c.idle), walls, admit, table(p, person, c.KeeperUID))
 }

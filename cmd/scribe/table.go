@@ -13,13 +13,13 @@ import (
 )
 
 // writable gives the roots of the person's write grants. Landlock holds the
-// directories that are there now; a root that is not is left out, and cannot be
-// written to before a restart.
+// directories that are there now; a root that is not is left out, and one that
+// comes to be makes the scribe start anew.
 func writable(person *policy.Person, log *slog.Logger) []string {
 	var roots []string
 	for _, g := range person.Grants.Writes {
 		if _, err := os.Stat(g.Root); err != nil {
-			log.Warn("a write grant's root is unavailable until a restart", "root", g.Root, "error", err)
+			log.Warn("a write grant's root is not there, and unavailable until it is", "root", g.Root, "error", err)
 			continue
 		}
 		roots = append(roots, g.Root)

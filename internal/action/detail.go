@@ -3,6 +3,7 @@ package action
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +15,18 @@ import (
 // DiffRemoved bounds the old text, in bytes, that a diff spells out; what is
 // removed beyond it is shown by name, size and hash.
 const DiffRemoved = 64 << 10
+
+// MaxDiff bounds one diff, in bytes. An action whose new text does not fit is
+// not one that an owner can be asked about: Unshown says so.
+const MaxDiff = 1 << 20
+
+// NoDiffTooLong stands where a diff would be longer than MaxDiff.
+const NoDiffTooLong = "its diff is over 1 MiB and is not shown"
+
+// Unshown says whether new text was left out of the account for its length.
+func (d Detail) Unshown() bool {
+	return slices.ContainsFunc(d.Changes, func(c ChangeDetail) bool { return c.NoDiff == NoDiffTooLong })
+}
 
 // Detail is the machine's own account of what an action would do, made from
 // disk and the action and never from what its proposer says of it. Keeper and
@@ -70,9 +83,12 @@ func (p Planned) detail() ChangeDetail {
 	case !utf8.Valid(old):
 		old, c.NoDiff = nil, "the file there is binary"
 	}
-	text, cut := shorten(p.diff(old))
+	text, cut := shorten(p.diff(old), p.Back)
 	if c.Diff = text; cut > 0 {
-		c.NoDiff = fmt.Sprintf("over %d bytes of old text go: %d bytes of them are not shown", DiffRemoved, cut)
+		c.NoDiff = fmt.Sprintf("over %d bytes of old text are concerned: %d bytes of them are not shown", DiffRemoved, cut)
+	}
+	if len(text) > MaxDiff {
+		c.Diff, c.NoDiff = "", NoDiffTooLong
 	}
 	return c
 }
@@ -90,12 +106,14 @@ func (p Planned) diff(old []byte) string {
 	return udiff.Unified(from, to, string(old), string(p.New))
 }
 
-// shorten leaves out of a diff the removed lines that go past DiffRemoved, and
-// says how many bytes they are. Each run of them gives way to a line that
-// begins with a backslash, as no line of a file's text does in a diff.
-func shorten(diff string) (text string, cut int) {
+// shorten leaves out of a diff the text that stood on disk before, past
+// DiffRemoved of each kind: removed lines, unchanged ones, and with back added
+// ones too. It says how many bytes they are. Each run of them gives way to a
+// line that begins with a backslash, as no line of a file's text does in a diff.
+func shorten(diff string, back bool) (text string, cut int) {
 	var b strings.Builder
-	shown, run, header := 0, 0, true
+	shown := make(map[byte]int)
+	run, header := 0, true
 	gap := func() {
 		if run > 0 {
 			fmt.Fprintf(&b, "\\ %d bytes of old text are not shown here\n", run)
@@ -104,14 +122,15 @@ func shorten(diff string) (text string, cut int) {
 	}
 	for line := range strings.Lines(diff) {
 		header = header && line[0] != '@'
-		if line[0] == '-' && !header {
+		sign := line[0]
+		if old := sign == '-' || sign == ' ' || sign == '+' && back; old && !header {
 			n := len(line) - 1
-			if shown+n > DiffRemoved {
+			if shown[sign]+n > DiffRemoved {
 				run += n
 				continue
 			}
-			shown += n
-		} else if line[0] == '\\' && run > 0 {
+			shown[sign] += n
+		} else if sign == '\\' && run > 0 {
 			run-- // the end of line that the diff gave the line before
 			continue
 		}

@@ -30,6 +30,7 @@ type Planned struct {
 	Type   string // content type of a binary write
 	Result Image  // of a file that is created the group is the directory's to give, and 0 here
 	KeepID bool   // whether Result.GID must be given to the file
+	Back   bool   // whether New stood there before: an undo's
 }
 
 // Plan works out every change of an action. befores stand in the order of
@@ -107,7 +108,7 @@ func (r Restore) plan(b Before) (Planned, error) {
 		return Planned{}, refusal.New(refusal.Conflict, "undo of "+name, "the action left %s, disk holds %s, undo would put back %s",
 			r.Left, b.Fact.Base.Image(), r.Back)
 	}
-	p := Planned{Fact: b.Fact, Old: b.Content, Result: r.Back}
+	p := Planned{Fact: b.Fact, Old: b.Content, Result: r.Back, Back: true}
 	if r.Back.Absent {
 		p.Does = Deletes
 		return p, nil

@@ -63,7 +63,7 @@ func (r Replacement) apply(what string, text []byte) ([]byte, error) {
 		}
 		return nil, refusal.New(refusal.MatchCount, what, "%d times, not %d, at %s%s", found.count, want, found.lines(text), also)
 	}
-	if more := len(to) - len(from); more > 0 && uint64(MaxText)/uint64(more) < want || len(text)+int(want)*more > MaxText {
+	if len(text)+int(want)*(len(to)-len(from)) > MaxText {
 		return nil, refusal.New(refusal.FileTooBig, what, "it would come to over %d bytes", MaxText)
 	}
 	return replace(text, from, to), nil

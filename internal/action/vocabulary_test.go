@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"countersign/internal/refusal"
+	"countersign/internal/visible"
 )
 
 // fine is the code of what is not refused.
 const fine = refusal.Code("")
 
 // codeOf gives the code of a refusal, or fine. An error that is no refusal
-// fails the test.
+// fails the test, and so does a refusal that carries what does not show.
 func codeOf(t *testing.T, err error) refusal.Code {
 	t.Helper()
 	if err == nil {
@@ -22,6 +23,9 @@ func codeOf(t *testing.T, err error) refusal.Code {
 	r := refusal.As(err)
 	if r == nil {
 		t.Fatalf("an error that is no refusal: %v", err)
+	}
+	if s := r.Error(); string(visible.Line(s)) != s || strings.Contains(s, "\t") {
+		t.Errorf("a refusal that is not one harmless line: %q", s)
 	}
 	return r.Code
 }

@@ -12,6 +12,7 @@ import (
 
 	"countersign/internal/action"
 	"countersign/internal/refusal"
+	"countersign/internal/testas"
 )
 
 func must(t *testing.T, errs ...error) {
@@ -99,6 +100,21 @@ func TestOpenKinds(t *testing.T) {
 		if flags&unix.O_ACCMODE != unix.O_RDONLY || exec&unix.FD_CLOEXEC == 0 || errors.Join(err, err2) != nil {
 			t.Errorf("flags %o, %o", flags, exec)
 		}
+	}
+}
+
+// S22: a file that is a mount point is another file than its directory has, and
+// is not opened.
+func TestMountedFile(t *testing.T) {
+	testas.Root(t)
+	dir := t.TempDir()
+	must(t, os.WriteFile(dir+"/f", nil, 0o644), os.WriteFile(dir+"/other", nil, 0o644), unix.Mount(dir+"/other", dir+"/f", "", unix.MS_BIND, ""))
+	defer unix.Unmount(dir+"/f", unix.MNT_DETACH)
+	p, err := open(t, dir).Find("it", "f", Options{})
+	must(t, err)
+	defer p.Close()
+	if f, err := p.Open("it"); !refusal.Is(err, refusal.MountedFile) {
+		t.Errorf("%v, %v", f, err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"countersign/internal/policy"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
+	"countersign/internal/wire/client"
 )
 
 // Own says which transactions a proposer may see: its own.
@@ -44,7 +45,14 @@ func (b *Broker) waiting(may func(protocol.Transaction) bool) uint64 {
 // Log lists transactions, newest first.
 func (b *Broker) Log(in protocol.LogParams, may func(protocol.Transaction) bool) protocol.ListResult {
 	limit := min(max(in.Limit, 1), protocol.MaxList)
-	return protocol.ListResult{Transactions: b.ledger.list(true, int(limit), may)}
+	reached := in.Before == ""
+	return protocol.ListResult{Transactions: b.ledger.list(true, int(limit), func(t protocol.Transaction) bool {
+		if !reached {
+			reached = t.ID == in.Before
+			return false
+		}
+		return (in.Refused || t.State != protocol.StateRefused) && may(t)
+	})}
 }
 
 // Await returns a transaction of the caller's once it has ended, or ctx has.
@@ -81,22 +89,26 @@ func (b *Broker) Status(ctx context.Context, uid uint32) protocol.StatusResult {
 	return s
 }
 
-// personStatus asks both processes of a person something that does nothing.
+// personStatus asks both processes of a person how they are.
 func (b *Broker) personStatus(ctx context.Context, p *policy.Person) protocol.PersonStatus {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	word := func(err error) string {
-		if err != nil {
-			return err.Error()
-		}
-		return "answers"
+	h, s := b.hands[p.Name], protocol.PersonStatus{Name: p.Name, Home: string(p.Home), UID: p.UID}
+	s.Reader, s.ReaderWalls = b.executorStatus(ctx, h.reader)
+	s.Scribe, s.ScribeWalls = b.executorStatus(ctx, h.scribe)
+	return s
+}
+
+// executorStatus says that a process answers, or why it cannot be worked with,
+// and which walls it says stand.
+func (b *Broker) executorStatus(ctx context.Context, process *client.Pool) (word string, walls []string) {
+	var r protocol.ExecutorStatusResult
+	err := process.Call(ctx, protocol.ExecutorStatus, struct{}{}, &r)
+	if err == nil {
+		err = b.cfg.Policy.Same(r.Policy)
 	}
-	h := b.hands[p.Name]
-	var facts protocol.CaptureResult
-	var out protocol.Outcome
-	return protocol.PersonStatus{
-		Name: p.Name, Home: string(p.Home), UID: p.UID,
-		Reader: word(h.reader.Call(ctx, protocol.Capture, protocol.CaptureParams{Policy: b.cfg.Policy.Digest}, &facts)),
-		Scribe: word(h.scribe.Call(ctx, protocol.Settle, protocol.IntentParams{Policy: b.cfg.Policy.Digest}, &out)),
+	if err != nil {
+		return err.Error(), r.Walls
 	}
+	return "answers", r.Walls
 }

@@ -64,6 +64,11 @@ func (b *Broker) background(ctx context.Context) {
 const (
 	// atOnce is how many actions of one person are under way together.
 	atOnce = 16
+	// ownersOwn is how many of those places agents cannot take.
+	ownersOwn = 4
+	// queueFor is how long an action waits for a place, or for another action
+	// on the same path, before it is refused as busy.
+	queueFor = 30 * time.Second
 	// attempts is how often an action that policy lands is planned on what
 	// disk holds by then.
 	attempts = 3
@@ -77,10 +82,11 @@ const (
 	landWithin = 60 * time.Second
 )
 
-// hands are a person's two processes, as the keeper reaches them.
+// hands are a person's two processes, as the keeper reaches them, and the
+// places for what is under way with them: agents leave some to the owner.
 type hands struct {
 	reader, scribe *client.Pool
-	slots          chan struct{}
+	all, forAgents chan struct{}
 }
 
 // Open replays the journal and starts settling what was interrupted. It
@@ -97,7 +103,7 @@ func Open(ctx context.Context, cfg Config) (*Broker, error) {
 		b.hands[name] = &hands{
 			reader: client.NewPool(client.Config{Path: filepath.Join(cfg.Run, "readers", name+".sock"), Timeout: readWithin}, atOnce),
 			scribe: client.NewPool(client.Config{Path: filepath.Join(cfg.Run, "scribes", name+".sock"), Timeout: landWithin}, atOnce),
-			slots:  make(chan struct{}, atOnce),
+			all:    make(chan struct{}, atOnce), forAgents: make(chan struct{}, atOnce-ownersOwn),
 		}
 	}
 	if err := b.openStore(); err != nil {
@@ -184,12 +190,18 @@ func (b *Broker) note(entries ...journal.Entry) error {
 }
 
 func (b *Broker) write(how func(...journal.Entry) ([]journal.Record, error), entries []journal.Entry) error {
+	if err := b.ledger.fits(entries); err != nil {
+		return err
+	}
 	records, err := how(entries...)
+	if refusal.As(err) != nil {
+		return err // the journal cannot hold it, has written nothing, and is sound
+	}
+	if err == nil {
+		err = b.ledger.apply(records...)
+	}
 	if err == nil {
 		for _, r := range records {
-			if err = b.ledger.apply(r); err != nil {
-				break
-			}
 			for _, c := range b.capturesOf(r) {
 				b.vault.Note(c.person, c.ref)
 			}

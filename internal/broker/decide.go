@@ -25,11 +25,11 @@ func (b *Broker) Decide(ctx context.Context, uid uint32, in protocol.DecideParam
 	if err != nil {
 		return protocol.Transaction{}, err
 	}
-	t.road.Lock()
-	defer t.road.Unlock()
-	if err := b.waits(t); err != nil {
+	done, err := b.waits(t)
+	if err != nil {
 		return protocol.Transaction{}, err
 	}
+	defer done()
 	by := decided{Approve: in.Approve, By: b.ownerName(uid), UID: uid, Prefix: in.Prefix, Why: in.Why}
 	if !in.Approve {
 		err := b.record(entry(kindDecided, in.ID, by))
@@ -47,8 +47,11 @@ func (b *Broker) approve(ctx context.Context, t *transaction, person *policy.Per
 	if err != nil {
 		return protocol.Transaction{}, err
 	}
-	defer b.enter(person)()
-	defer b.places.lockPaths(a.Paths())()
+	leave, err := b.enter(person, true, a.Paths())
+	if err != nil {
+		return protocol.Transaction{}, err
+	}
+	defer leave()
 	view := b.ledger.view(t)
 	v, err := b.previewAgain(ctx, t, person, a)
 	if v == nil {
@@ -63,10 +66,13 @@ func (b *Broker) approve(ctx context.Context, t *transaction, person *policy.Per
 	if !b.ledger.isOvertaken(t) {
 		return b.settledView(ctx, t), nil
 	}
-	if v, err = b.previewAgain(ctx, t, person, a); v == nil {
+	switch now, err := b.previewAgain(ctx, t, person, a); {
+	case now != nil:
+		v = now
+	case b.ledger.view(t).State.Ended() && !b.ledger.isOvertaken(t):
 		return b.ledger.view(t), err
 	}
-	return b.isStale(t, v)
+	return b.isStale(t, v) // on the preview it had, where none could be made just now
 }
 
 // previewAgain makes the preview of a transaction on disk as it is now. Where
@@ -116,29 +122,44 @@ func (b *Broker) Withdraw(uid uint32, id action.ID) (protocol.Transaction, error
 	if t == nil || view.UID != uid {
 		return protocol.Transaction{}, refusal.New(refusal.UnknownID, "action "+quoteID(id), "")
 	}
-	t.road.Lock()
-	defer t.road.Unlock()
-	if err := b.waits(t); err != nil {
+	done, err := b.waits(t)
+	if err != nil {
 		return protocol.Transaction{}, err
 	}
-	err := b.record(entry(kindWithdrawn, id, ended{}))
+	defer done()
+	err = b.record(entry(kindWithdrawn, id, ended{}))
 	return b.ledger.view(t), err
 }
 
-// waits refuses what is to happen to an action that does not wait, or no
-// longer: one that is over its time expires here.
-func (b *Broker) waits(t *transaction) error {
+// takeRoad makes the caller the one who acts on a transaction, or says that
+// somebody does.
+func (b *Broker) takeRoad(t *transaction) (done func(), err error) {
+	if !t.road.TryLock() {
+		return nil, refusal.New(refusal.Busy, "action "+string(b.ledger.view(t).ID), "it is being acted on")
+	}
+	return t.road.Unlock, nil
+}
+
+// waits takes the road of an action that waits, and refuses what is to happen
+// to one that does not, or no longer: one that is over its time expires here.
+func (b *Broker) waits(t *transaction) (done func(), err error) {
+	if done, err = b.takeRoad(t); err != nil {
+		return nil, err
+	}
 	view := b.ledger.view(t)
-	if view.State != protocol.StateWaiting {
-		return refusal.New(refusal.WrongState, "action "+string(view.ID), "it is %s", view.State)
+	switch {
+	case view.State != protocol.StateWaiting:
+		err = refusal.New(refusal.WrongState, "action "+string(view.ID), "it is %s", view.State)
+	case b.isOver(view):
+		if err = b.record(entry(kindExpired, view.ID, ended{})); err == nil {
+			err = refusal.New(refusal.WrongState, "action "+string(view.ID), "it expired")
+		}
 	}
-	if !b.isOver(view) {
-		return nil
+	if err != nil {
+		done()
+		return nil, err
 	}
-	if err := b.record(entry(kindExpired, view.ID, ended{})); err != nil {
-		return err
-	}
-	return refusal.New(refusal.WrongState, "action "+string(view.ID), "it expired")
+	return done, nil
 }
 
 func (b *Broker) isOver(t protocol.Transaction) bool {
@@ -152,9 +173,9 @@ func (b *Broker) expire(ctx context.Context) {
 	for {
 		for _, v := range b.ledger.list(false, 0, b.isOver) {
 			t, _ := b.ledger.get(v.ID)
-			t.road.Lock()
-			b.waits(t)
-			t.road.Unlock()
+			if done, err := b.waits(t); err == nil {
+				done()
+			}
 		}
 		select {
 		case <-time.After(every):

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
+	"strings"
 	"time"
 
 	"countersign/internal/action"
@@ -23,10 +24,9 @@ import (
 // became of it is in the ledger afterwards; the error is a record that could
 // not be written, and then nothing was done.
 func (b *Broker) land(ctx context.Context, id action.ID, a action.Action, v *preview, before []journal.Entry) error {
-	if v.judged.Reversible && v.captures == nil {
-		if err := b.keep(v); err != nil {
-			return err
-		}
+	captures, err := b.keep(v)
+	if err != nil && v.judged.Reversible {
+		return err
 	}
 	in := protocol.Intent{ID: id, Action: a, Facts: v.facts(), Approved: v.hash}
 	for _, p := range v.plans {
@@ -37,8 +37,11 @@ func (b *Broker) land(ctx context.Context, id action.ID, a action.Action, v *pre
 	if err != nil {
 		return err
 	}
-	unlock := b.places.lockLandings(in.Facts)
-	bodies := append([]journal.Body{{Role: roleIntent, Data: body}}, v.captures...)
+	unlock, err := b.places.lockLandings(v.person.Name, in.Facts)
+	if err != nil {
+		return err
+	}
+	bodies := append([]journal.Body{{Role: roleIntent, Data: body}}, captures...)
 	if err := b.record(append(before, entry(kindIntent, id, intended{b.cfg.Policy.Digest}, bodies...))...); err != nil {
 		unlock()
 		return err
@@ -52,7 +55,18 @@ func (b *Broker) land(ctx context.Context, id action.ID, a action.Action, v *pre
 		return nil
 	}
 	defer unlock()
-	return b.note(entry(kindOutcome, in.ID, outcome{out}))
+	b.conclude(kindOutcome, in.ID, out)
+	return nil
+}
+
+// conclude writes down how an intent ended. Whether that can be written is no
+// part of how it ended: those who wait are answered all the same, the keeper
+// ends, and the next one finds it out again.
+func (b *Broker) conclude(kind string, id action.ID, out protocol.Outcome) {
+	if err := b.note(entry(kind, id, outcome{out})); err != nil {
+		out.Words = strings.TrimPrefix(out.Words+"; it could not be written down, and will be found out again", "; ")
+		b.ledger.told(id, out, protocol.Time(b.cfg.Now().UnixNano()))
+	}
 }
 
 // stagedName makes the name that the scribe stages a file under.
@@ -70,14 +84,44 @@ func (b *Broker) forward(ctx context.Context, person *policy.Person, in protocol
 		protocol.IntentParams{Policy: b.cfg.Policy.Digest, Intent: in}, &out)
 	r := refusal.As(err)
 	switch {
-	case err == nil:
+	case err == nil && soundOutcome(out, in):
 		b.keepAside(person, in.ID, out, kept)
 		return out, true
+	case err == nil:
+		closeAll(kept)
+		return unbelieved(in), true
 	case r != nil && r.Code != refusal.Internal && !errors.Is(err, client.ErrUnanswered):
 		return protocol.Outcome{Result: protocol.NotLanded, Changes: []protocol.PathOutcome{}, Refused: r}, true
 	}
 	b.cfg.Log.Warn("no answer from the scribe; settling", "id", in.ID, "error", err)
 	return out, false
+}
+
+// soundOutcome holds what a scribe says to the forms it can have.
+func soundOutcome(out protocol.Outcome, in protocol.Intent) bool {
+	const after, length = 16, 4096
+	result := out.Result == protocol.Landed || out.Result == protocol.NotLanded || out.Result == protocol.Unknown
+	sound := result && len(out.Changes) == len(in.Facts) && len(out.Kept) <= len(in.Facts) && len(out.Words) <= length
+	for i, c := range out.Changes {
+		sound = sound && i < len(in.Facts) && c.Path == in.Facts[i].Path && len(c.After) <= after
+		for _, a := range c.After {
+			sound = sound && len(a) <= length
+		}
+	}
+	for _, k := range out.Kept {
+		sound = sound && k.Path.Validate() == nil
+	}
+	return sound && (out.Refused == nil || refusal.Known(out.Refused.Code) && len(out.Refused.Error()) <= length)
+}
+
+// unbelieved is the outcome where a scribe's answer is malformed: it says
+// nothing about the disk.
+func unbelieved(in protocol.Intent) protocol.Outcome {
+	out := protocol.Outcome{Result: protocol.Unknown, Words: "the scribe's answer was malformed"}
+	for _, f := range in.Facts {
+		out.Changes = append(out.Changes, protocol.PathOutcome{Path: f.Path})
+	}
+	return out
 }
 
 // keepAside takes files into the vault that an exchange displaced and that
@@ -87,7 +131,12 @@ func (b *Broker) keepAside(person *policy.Person, id action.ID, out protocol.Out
 	var bodies []journal.Body
 	for i, k := range out.Kept {
 		what := k.Path.String()
-		if i >= len(handles) || soundHandle(handles[i], what) != nil {
+		if i >= len(handles) {
+			continue
+		}
+		size, err := soundHandle(handles[i], what)
+		if err != nil || size > b.cfg.Policy.Limits.AutoBytes {
+			b.cfg.Log.Error("a displaced file could not be kept", "path", what, "size", size, "error", err)
 			continue
 		}
 		snap, err := beneath.Take(what, handles[i], int64(b.cfg.Policy.Limits.AutoBytes))
@@ -112,9 +161,11 @@ func (b *Broker) keepAside(person *policy.Person, id action.ID, out protocol.Out
 // settleAll settles, in the background, what an earlier keeper left without an
 // outcome, holding the places of each until it is known.
 func (b *Broker) settleAll(ctx context.Context) {
-	intents, overtaken := b.ledger.interrupted()
-	for _, t := range overtaken {
-		b.giveUp(t, *b.ledger.view(t).Outcome.Refused)
+	intents, halfway := b.ledger.interrupted()
+	for _, t := range halfway {
+		if err := b.standUp(t); err != nil {
+			b.cfg.Log.Error("an interrupted action could not be put right", "id", b.ledger.view(t).ID, "error", err)
+		}
 	}
 	for _, t := range intents {
 		view := b.ledger.view(t)
@@ -124,12 +175,34 @@ func (b *Broker) settleAll(ctx context.Context) {
 			b.cfg.Log.Error("an intent cannot be settled", "id", view.ID, "person", view.Person, "error", err)
 			continue
 		}
-		unlock := b.places.lockLandings(in.Facts)
+		unlock, err := b.places.lockLandings(person.Name, in.Facts)
+		if err != nil {
+			b.cfg.Log.Error("an intent cannot be settled", "id", view.ID, "error", err)
+			continue
+		}
 		b.work.Go(func() {
 			defer unlock()
 			b.settle(ctx, person, in)
 		})
 	}
+}
+
+// standUp puts right what stopped in the middle of a step. What an owner is
+// asked about waits again as it was shown; what policy was to land is refused,
+// and can be proposed again.
+func (b *Broker) standUp(t *transaction) error {
+	view := b.ledger.view(t)
+	_, detail, _, prefix := b.ledger.refs(t)
+	if prefix == "" || detail == nil {
+		_, err := b.giveUp(t, *refusal.New(refusal.Interrupted, "action "+string(view.ID), ""))
+		return err
+	}
+	shown, err := b.journal.ReadBody(*detail)
+	if err != nil {
+		return err
+	}
+	again := judged{Verdict: view.Verdict, Rule: view.Rule, Reasons: view.Reasons, Reversible: view.Reversible, Prefix: prefix}
+	return b.record(entry(kindStale, view.ID, stale{again}, journal.Body{Role: roleDetail, Data: shown}))
 }
 
 // intentOf puts an intent together again from the journal.
@@ -168,10 +241,12 @@ func (b *Broker) settle(ctx context.Context, person *policy.Person, in protocol.
 		kept, err := b.hands[person.Name].scribe.CallHandles(ctx, protocol.Settle,
 			protocol.IntentParams{Policy: b.cfg.Policy.Digest, Intent: in}, &out)
 		if err == nil {
-			b.keepAside(person, in.ID, out, kept)
-			if b.note(entry(kindSettled, in.ID, outcome{out})) == nil {
-				b.cfg.Log.Info("settled", "id", in.ID, "result", string(out.Result), "words", out.Words)
+			if !soundOutcome(out, in) {
+				out = unbelieved(in)
 			}
+			b.keepAside(person, in.ID, out, kept)
+			b.conclude(kindSettled, in.ID, out)
+			b.cfg.Log.Info("settled", "id", in.ID, "result", string(out.Result), "words", out.Words)
 			return
 		}
 		b.cfg.Log.Warn("settling must wait", "id", in.ID, "error", err)

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"countersign/internal/action"
@@ -19,6 +20,10 @@ type ledger struct {
 	order   []*transaction // as proposed
 	byNonce map[nonceOf]*transaction
 	waiting int
+
+	// reserved are transactions that somebody holds the road of, and whose
+	// proposal is not written yet.
+	reserved map[action.ID]*transaction
 }
 
 type nonceOf struct {
@@ -44,7 +49,26 @@ type transaction struct {
 }
 
 func newLedger() *ledger {
-	return &ledger{byID: make(map[action.ID]*transaction), byNonce: make(map[nonceOf]*transaction)}
+	return &ledger{
+		byID: make(map[action.ID]*transaction), byNonce: make(map[nonceOf]*transaction),
+		reserved: make(map[action.ID]*transaction),
+	}
+}
+
+// reserve takes the road of a transaction that is about to be proposed, so
+// that nobody else acts on it before its proposer is done.
+func (l *ledger) reserve(id action.ID) (release func()) {
+	t := &transaction{done: make(chan struct{})}
+	t.road.Lock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reserved[id] = t
+	return func() {
+		l.mu.Lock()
+		delete(l.reserved, id)
+		l.mu.Unlock()
+		t.road.Unlock()
+	}
 }
 
 // next is the table of states: what a record of a kind makes of a transaction,
@@ -53,8 +77,8 @@ var next = map[string]struct {
 	from []protocol.State
 	to   protocol.State
 }{
-	kindRefused:   {[]protocol.State{protocol.StateWaiting, protocol.StateNotLanded}, protocol.StateRefused},
-	kindStale:     {[]protocol.State{protocol.StateWaiting, protocol.StateNotLanded}, protocol.StateWaiting},
+	kindRefused:   {[]protocol.State{protocol.StateWaiting, protocol.StateApproved, protocol.StateNotLanded}, protocol.StateRefused},
+	kindStale:     {[]protocol.State{protocol.StateWaiting, protocol.StateApproved, protocol.StateNotLanded}, protocol.StateWaiting},
 	kindWithdrawn: {[]protocol.State{protocol.StateWaiting}, protocol.StateWithdrawn},
 	kindExpired:   {[]protocol.State{protocol.StateWaiting}, protocol.StateExpired},
 	kindDecided:   {[]protocol.State{protocol.StateWaiting}, protocol.StateApproved}, // or denied
@@ -63,11 +87,65 @@ var next = map[string]struct {
 	kindSettled:   {[]protocol.State{protocol.StateIntent}, ""},
 }
 
-// apply takes a record in. A record that does not fit the table is a fault of
-// the journal's writer and stops a start.
-func (l *ledger) apply(r journal.Record) error {
+// apply takes the records of one write in, all of them or up to the first that
+// does not fit: nobody sees a transaction between two of them. A record that
+// does not fit the table is a fault of the journal's writer and stops a start.
+func (l *ledger) apply(records ...journal.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	for _, r := range records {
+		if err := l.applyOne(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fits says whether entries could be applied: what could not must never be
+// written. The caller holds the road lock of their transactions, so that what
+// fits now fits when it has been written.
+func (l *ledger) fits(entries []journal.Entry) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	states := make(map[action.ID]protocol.State)
+	for _, e := range entries {
+		id := action.ID(e.ID)
+		state, known := states[id]
+		if t := l.byID[id]; !known && t != nil {
+			state, known = t.view.State, true
+		}
+		switch e.Kind {
+		case kindPeer, kindKept:
+			continue
+		case kindProposed:
+			if known {
+				return fmt.Errorf("[unexpected] %s is proposed twice", id)
+			}
+			states[id] = protocol.StateWaiting
+			continue
+		}
+		if !known || !slices.Contains(next[e.Kind].from, state) {
+			return refusal.New(refusal.WrongState, "action "+string(id), "it is %s", state)
+		}
+		states[id] = after(e.Kind, e.Content)
+	}
+	return nil
+}
+
+// after gives the state that a record of a kind leads to.
+func after(kind string, content any) protocol.State {
+	switch c := content.(type) {
+	case decided:
+		if !c.Approve {
+			return protocol.StateDenied
+		}
+	case outcome:
+		return protocol.State(c.Outcome.Result)
+	}
+	return next[kind].to
+}
+
+func (l *ledger) applyOne(r journal.Record) error {
 	switch r.Kind {
 	case journal.KindCut, kindPeer, kindKept:
 		return nil
@@ -79,17 +157,10 @@ func (l *ledger) apply(r journal.Record) error {
 	if t == nil || !known {
 		return fmt.Errorf("[unexpected] record %d: a %s of transaction %q", r.Seq, r.Kind, r.ID)
 	}
-	fits := false
-	for _, s := range step.from {
-		fits = fits || s == t.view.State
-	}
-	if !fits {
+	if !slices.Contains(step.from, t.view.State) {
 		return fmt.Errorf("[unexpected] record %d: %s of %s, which is %s", r.Seq, r.Kind, r.ID, t.view.State)
 	}
 	was := t.view.State
-	if step.to != "" {
-		t.view.State = step.to
-	}
 	if err := l.take(t, r); err != nil {
 		return fmt.Errorf("record %d, a %s: %w", r.Seq, r.Kind, err)
 	}
@@ -103,12 +174,17 @@ func (l *ledger) open(r journal.Record) error {
 	if err != nil {
 		return fmt.Errorf("record %d: %w", r.Seq, err)
 	}
-	t := &transaction{done: make(chan struct{}), view: protocol.Transaction{
+	t := l.reserved[action.ID(r.ID)]
+	if t == nil {
+		t = &transaction{done: make(chan struct{})}
+	}
+	delete(l.reserved, action.ID(r.ID))
+	t.view = protocol.Transaction{
 		ID: action.ID(r.ID), State: protocol.StateWaiting,
 		By: p.By, UID: p.UID, Person: p.Person, Capability: p.Capability, Paths: p.Paths,
 		Sentence: p.Sentence, Digest: p.Digest, Self: p.Self, Unseparated: p.Unseparated,
 		UndoOf: p.UndoOf, Proposed: protocol.Time(r.Time.UnixNano()),
-	}}
+	}
 	if len(r.Bodies) == 0 || r.Bodies[0].Role != roleAction || l.byID[t.view.ID] != nil {
 		return fmt.Errorf("[unexpected] record %d: a proposal without its action, or twice", r.Seq)
 	}
@@ -131,10 +207,11 @@ func (l *ledger) take(t *transaction, r journal.Record) error {
 	switch r.Kind {
 	case kindRefused:
 		c, err := decode[refused](r.Content)
-		v.Refusal = &c.Refusal
+		v.State, v.Refusal = protocol.StateRefused, &c.Refusal
 		return err
 	case kindStale:
 		c, err := decode[stale](r.Content)
+		v.State = protocol.StateWaiting
 		v.Stale++
 		v.Decided, v.DecidedBy, v.Outcome = 0, "", nil
 		t.judge(c.Judged, r)
@@ -142,20 +219,18 @@ func (l *ledger) take(t *transaction, r journal.Record) error {
 	case kindDecided:
 		c, err := decode[decided](r.Content)
 		v.Decided, v.DecidedBy, v.Why = protocol.Time(r.Time.UnixNano()), c.By, c.Why
-		if !c.Approve {
-			v.State = protocol.StateDenied
-		}
+		v.State = after(r.Kind, c)
 		return err
 	case kindIntent:
 		if len(r.Bodies) == 0 || r.Bodies[0].Role != roleIntent {
 			return fmt.Errorf("[unexpected] an intent without its body")
 		}
-		t.intent = &r.Bodies[0]
+		v.State, t.intent = protocol.StateIntent, &r.Bodies[0]
 		return nil
 	case kindOutcome, kindSettled:
 		c, err := decode[outcome](r.Content)
 		v.Outcome = &c.Outcome
-		v.State = protocol.State(c.Outcome.Result)
+		v.State = after(r.Kind, c)
 		t.overtaken = r.Kind == kindOutcome && v.State == protocol.StateNotLanded && len(c.Outcome.Kept) == 0 &&
 			c.Outcome.Refused != nil && c.Outcome.Refused.Code == refusal.Changed
 		if of := l.byID[v.UndoOf]; of != nil && c.Outcome.Result == protocol.Landed {
@@ -163,6 +238,7 @@ func (l *ledger) take(t *transaction, r journal.Record) error {
 		}
 		return err
 	}
+	v.State = next[r.Kind].to // withdrawn, expired
 	return nil
 }
 
@@ -260,19 +336,31 @@ func (l *ledger) list(newest bool, limit int, keep func(protocol.Transaction) bo
 }
 
 // interrupted gives the transactions that a start finds unfinished: an intent
-// without an outcome, and an outcome that something was to follow.
-func (l *ledger) interrupted() (intents, overtaken []*transaction) {
+// without an outcome; and what a torn commit or a crash left in the middle of a
+// step, of which nothing had been sent to a scribe or nothing was written.
+func (l *ledger) interrupted() (intents, halfway []*transaction) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, t := range l.order {
 		switch {
 		case t.view.State == protocol.StateIntent:
 			intents = append(intents, t)
-		case t.view.State == protocol.StateNotLanded && t.overtaken:
-			overtaken = append(overtaken, t)
+		case t.view.State == protocol.StateApproved,
+			t.view.State == protocol.StateWaiting && t.prefix == "",
+			t.view.State == protocol.StateNotLanded && t.overtaken:
+			halfway = append(halfway, t)
 		}
 	}
-	return intents, overtaken
+	return intents, halfway
+}
+
+// told takes in an outcome that could not be written down, for the callers
+// that wait for it: the keeper ends, and the next one finds it out again.
+func (l *ledger) told(id action.ID, out protocol.Outcome, at protocol.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.byID[id]
+	t.view.Outcome, t.view.State, t.view.Ended = &out, protocol.State(out.Result), at
 }
 
 // count gives how many transactions wait.

@@ -36,7 +36,12 @@ func (s *teller) tell(kind string, id action.ID, content any) error {
 	case kindIntent:
 		r.Bodies = []journal.Ref{{Role: roleIntent}}
 	}
-	return s.l.apply(r)
+	fits := s.l.fits([]journal.Entry{{Kind: kind, ID: string(id), Content: content}})
+	err = s.l.apply(r)
+	if (fits == nil) != (err == nil) {
+		s.t.Errorf("a %s may be written: %v; and taken in: %v", kind, fits, err)
+	}
+	return err
 }
 
 func newTeller(t *testing.T) *teller { return &teller{t: t, l: newLedger()} }
@@ -145,6 +150,40 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// T14, T18: several records of one write are judged one after another before any
+// is written, and nobody acts on a transaction whose proposer is not done.
+func TestWhatDoesNotFitIsNotWritten(t *testing.T) {
+	s, id := newTeller(t), action.NewID()
+	entries := func(names ...string) []journal.Entry {
+		list := []journal.Entry{{Kind: kindProposed, ID: string(id), Content: proposed{}}}
+		for _, name := range names {
+			kind, content := step(name)
+			list = append(list, journal.Entry{Kind: kind, ID: string(id), Content: content})
+		}
+		return list
+	}
+	if err := s.l.fits(entries("yes", "intent", "landed")); err != nil {
+		t.Error(err)
+	}
+	for _, names := range [][]string{{"intent"}, {"yes", "withdrawn"}, {"no", "intent"}, {"yes", "intent", "landed", "refused"}} {
+		if err := s.l.fits(entries(names...)); !refusal.Is(err, refusal.WrongState) {
+			t.Errorf("%v: %v", names, err)
+		}
+	}
+	release := s.l.reserve(id)
+	if err := s.tell(kindProposed, id, proposed{}); err != nil {
+		t.Fatal(err)
+	}
+	tx, _ := s.l.get(id)
+	if tx.road.TryLock() {
+		t.Error("somebody else may act on it before its proposer is done")
+	}
+	release()
+	if !tx.road.TryLock() {
+		t.Error("nobody may act on it afterwards")
+	}
+}
+
 // T14: records of no transaction, or of one that is proposed twice, stop a start.
 func TestRecordsOfNobody(t *testing.T) {
 	s, id := newTeller(t), action.NewID()
@@ -221,7 +260,12 @@ func TestPlaces(t *testing.T) {
 		work.Go(func() {
 			mine := []int{i % 4, (i*7 + 1) % 4}
 			paths := []action.Path{action.Path(fmt.Sprint("/", mine[0])), action.Path(fmt.Sprint("/", mine[1]))}
-			defer p.lockPaths(paths)()
+			unlock, err := p.lockPaths(paths)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer unlock()
 			slices.Sort(mine)
 			for _, m := range slices.Compact(mine) {
 				guard.Lock()
@@ -267,11 +311,14 @@ func TestNuisancesAreBounded(t *testing.T) {
 	}
 	var b budget
 	for i := range refusalsAMinute {
-		if !b.allow(970, at) {
+		if !b.allow(970, 100, at) {
 			t.Fatalf("refusal %d is not journaled", i)
 		}
 	}
-	if b.allow(970, at) || !b.allow(971, at) || !b.allow(970, at.Add(time.Minute)) {
+	if b.allow(970, 100, at) || !b.allow(971, 100, at) || !b.allow(970, 100, at.Add(time.Minute)) {
 		t.Error("the bound is not one uid's, a minute long")
+	}
+	if b.allow(972, refusedBytesAMinute+1, at) {
+		t.Error("one refusal of many bytes is journaled")
 	}
 }

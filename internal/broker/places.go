@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"countersign/internal/action"
+	"countersign/internal/refusal"
 )
 
 // places are locks on where actions land, from capture to outcome: first by
@@ -19,11 +20,11 @@ type places struct {
 }
 
 type placeLock struct {
-	sync.Mutex
+	taken chan struct{} // holds one token while somebody has the lock
 	users int
 }
 
-func (p *places) lockPaths(paths []action.Path) (unlock func()) {
+func (p *places) lockPaths(paths []action.Path) (unlock func(), err error) {
 	keys := make([]string, len(paths))
 	for i, path := range paths {
 		keys[i] = "path " + string(path)
@@ -31,44 +32,66 @@ func (p *places) lockPaths(paths []action.Path) (unlock func()) {
 	return p.lock(keys)
 }
 
-func (p *places) lockLandings(facts []action.Fact) (unlock func()) {
+// lockLandings locks landings within one person's part: what a reader says of
+// a landing holds up nobody else.
+func (p *places) lockLandings(person string, facts []action.Fact) (unlock func(), err error) {
 	keys := make([]string, len(facts))
 	for i, f := range facts {
 		l := f.Base.Landing
-		keys[i] = fmt.Sprintf("landing %d %d %s", l.Dev, l.Ino, string(l.Name))
+		keys[i] = fmt.Sprintf("landing %s %d %d %s", person, l.Dev, l.Ino, string(l.Name))
 	}
 	return p.lock(keys)
 }
 
-func (p *places) lock(keys []string) (unlock func()) {
+// lock takes all the keys, or none: a wait past queueFor is refused as busy.
+func (p *places) lock(keys []string) (unlock func(), err error) {
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
-	locks := make([]*placeLock, len(keys))
+	patience := time.NewTimer(queueFor)
+	defer patience.Stop()
 	for i, k := range keys {
-		p.mu.Lock()
-		if p.held == nil {
-			p.held = make(map[string]*placeLock)
-		}
-		l := p.held[k]
-		if l == nil {
-			l = &placeLock{}
-			p.held[k] = l
-		}
-		l.users++
-		p.mu.Unlock()
-		l.Lock()
-		locks[i] = l
-	}
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for i, k := range keys {
-			locks[i].Unlock()
-			if locks[i].users--; locks[i].users == 0 {
-				delete(p.held, k)
-			}
+		select {
+		case p.of(k).taken <- struct{}{}:
+		case <-patience.C:
+			p.leave(k)
+			p.unlock(keys[:i])
+			return nil, refusal.New(refusal.Busy, "the action", "another one on the same file is under way")
 		}
 	}
+	return func() { p.unlock(keys) }, nil
+}
+
+// of gives a key's lock, and counts the caller among its users.
+func (p *places) of(key string) *placeLock {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held == nil {
+		p.held = make(map[string]*placeLock)
+	}
+	l := p.held[key]
+	if l == nil {
+		l = &placeLock{taken: make(chan struct{}, 1)}
+		p.held[key] = l
+	}
+	l.users++
+	return l
+}
+
+func (p *places) unlock(keys []string) {
+	for _, k := range keys {
+		<-p.leave(k).taken
+	}
+}
+
+// leave takes the caller from a lock's users.
+func (p *places) leave(key string) *placeLock {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.held[key]
+	if l.users--; l.users == 0 {
+		delete(p.held, key)
+	}
+	return l
 }
 
 // floods lets one record a minute through for each kind of nuisance.
@@ -111,19 +134,27 @@ func (f *floods) count(key string, n uint64, now time.Time) uint64 {
 type budget struct {
 	mu    sync.Mutex
 	since time.Time
-	spent map[uint32]int
+	spent map[uint32]spending
 }
 
-// refusalsAMinute is how many refused proposals of one uid are journaled whole
-// within a minute; more are counted.
-const refusalsAMinute = 120
+type spending struct{ count, bytes int }
 
-func (b *budget) allow(uid uint32, now time.Time) bool {
+// What of one uid's refused proposals is journaled whole within a minute; more
+// of them are counted.
+const (
+	refusalsAMinute     = 120
+	refusedBytesAMinute = 1 << 20
+)
+
+// allow says whether one more, of so many bytes, is within the bound.
+func (b *budget) allow(uid uint32, bytes int, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if now.Sub(b.since) >= time.Minute {
-		b.since, b.spent = now, make(map[uint32]int)
+		b.since, b.spent = now, make(map[uint32]spending)
 	}
-	b.spent[uid]++
-	return b.spent[uid] <= refusalsAMinute
+	s := b.spent[uid]
+	s.count, s.bytes = s.count+1, s.bytes+bytes
+	b.spent[uid] = s
+	return s.count <= refusalsAMinute && s.bytes <= refusedBytesAMinute
 }

@@ -15,6 +15,7 @@ import (
 	"countersign/internal/policy"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
+	"countersign/internal/visible"
 )
 
 // preview is what an action would do on disk as it is, and what policy makes
@@ -27,7 +28,6 @@ type preview struct {
 	detail  []byte       // encoded; where it asks
 	hash    *action.Hash // of detail
 
-	captures []journal.Body // what has to go with the intent's record
 }
 
 // withDetail adds the detail to the record of a preview that asks.
@@ -66,7 +66,7 @@ func (b *Broker) preview(ctx context.Context, id action.ID, person *policy.Perso
 	class := classify.Classify(v.changes(of.Capability, true), limits)
 	who := policy.Proposer{Agent: of.By, Self: of.Self}
 	decision := b.cfg.Policy.Decide(class, who)
-	if class.Reversible && b.keep(v) != nil {
+	if class.Reversible && !b.room(v) {
 		class = classify.Classify(v.changes(of.Capability, false), limits)
 		decision = b.cfg.Policy.Decide(class, who)
 	}
@@ -94,6 +94,9 @@ func (b *Broker) finish(v *preview, id action.ID, a action.Action, of proposed) 
 		return refusal.New(refusal.TooLongToAsk, what, "%d bytes, of at most %d", n, limits.AskedText)
 	}
 	detail := action.DetailOf(v.plans)
+	if detail.Unshown() {
+		return refusal.New(refusal.TooLongToAsk, what, "the lines it changes are too long to show")
+	}
 	hash, err := detail.Hash()
 	if err != nil {
 		return err
@@ -158,11 +161,15 @@ func (b *Broker) capture(ctx context.Context, person *policy.Person, paths []act
 // bounded, and what it gives must be what the reader said.
 func (b *Broker) readHandle(h *os.File, f action.Fact) (action.Before, error) {
 	before, what := action.Before{Fact: f}, f.Path.String()
-	if err := soundHandle(h, what); err != nil {
+	size, err := soundHandle(h, what)
+	if err != nil {
 		return before, err
 	}
-	keep := int64(b.cfg.Policy.Limits.AutoBytes)
-	if int64(f.Base.Version.Size) > keep {
+	if size != int64(f.Base.Version.Size) {
+		return before, refusal.New(refusal.Changed, what, "while it was captured")
+	}
+	keep := b.cfg.Policy.Limits.AutoBytes
+	if size > keep {
 		return before, nil
 	}
 	snap, err := beneath.Take(what, h, keep)
@@ -177,30 +184,34 @@ func (b *Broker) readHandle(h *os.File, f action.Fact) (action.Before, error) {
 }
 
 // soundHandle refuses a handle that is not a plain one for reading a regular
-// file of an ordinary filesystem.
-func soundHandle(h *os.File, what string) error {
+// file of an ordinary filesystem, and gives the file's size: nothing is read
+// before that was looked at.
+func soundHandle(h *os.File, what string) (size int64, err error) {
 	flags, err := unix.FcntlInt(h.Fd(), unix.F_GETFL, 0)
 	if err != nil || flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_PATH != 0 {
-		return refusal.New(refusal.HandleRejected, what, "it is not for reading alone")
+		return 0, refusal.New(refusal.HandleRejected, what, "it is not for reading alone")
 	}
 	st, err := beneath.Fstat(h)
 	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return refusal.New(refusal.HandleRejected, what, "it is no regular file")
+		return 0, refusal.New(refusal.HandleRejected, what, "it is no regular file")
 	}
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(int(h.Fd()), &fs); err != nil {
-		return refusal.New(refusal.HandleRejected, what, "its filesystem is not known")
+		return 0, refusal.New(refusal.HandleRejected, what, "its filesystem is not known")
 	}
 	switch fs.Type {
 	case unix.FUSE_SUPER_MAGIC, unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC:
-		return refusal.New(refusal.HandleRejected, what, "its filesystem is not an ordinary one")
+		return 0, refusal.New(refusal.HandleRejected, what, "its filesystem is not an ordinary one")
 	}
-	return nil
+	return st.Size, nil
 }
 
 // judgeFact judges the place by policy, as it was asked for and as it lands,
 // and refuses what replacing would lose.
 func (b *Broker) judgeFact(person *policy.Person, f action.Fact) error {
+	if err := soundFact(f); err != nil {
+		return err
+	}
 	if _, err := person.Grants.Judge(grant.Write, string(f.Path)); err != nil {
 		return err
 	}
@@ -212,6 +223,19 @@ func (b *Broker) judgeFact(person *policy.Person, f action.Fact) error {
 	}
 	if len(f.NotKept) > 0 {
 		return refusal.New(refusal.NotKept, f.Path.String(), "%v", f.NotKept)
+	}
+	return nil
+}
+
+// soundFact holds what a reader says to the forms it can have.
+func soundFact(f action.Fact) error {
+	const names, length = 64, 1024
+	sound := f.Real.Validate() == nil && len(f.NotKept) <= names && len(f.Base.Landing.Name) <= length
+	for _, n := range f.NotKept {
+		sound = sound && len(n) <= length && visible.Line(n) == visible.Text(n)
+	}
+	if !sound {
+		return refusal.New(refusal.Differs, f.Path.String(), "what the reader says of it is malformed")
 	}
 	return nil
 }
@@ -231,9 +255,19 @@ func (v *preview) changes(c action.Capability, room bool) []classify.Change {
 	return out
 }
 
-// keep gives what a preview would replace to the vault, and keeps the bodies
+// room says whether the vault would keep what a change replaces.
+func (b *Broker) room(v *preview) bool {
+	for _, before := range v.befores {
+		if before.Read && !b.vault.Room(v.person.Name, before.Fact.Base.Version.Hash, int64(len(before.Content))) {
+			return false
+		}
+	}
+	return true
+}
+
+// keep gives what a preview would replace to the vault, and gives the bodies
 // that have to go with the intent's record.
-func (b *Broker) keep(v *preview) error {
+func (b *Broker) keep(v *preview) ([]journal.Body, error) {
 	var bodies []journal.Body
 	for _, before := range v.befores {
 		if !before.Read {
@@ -241,12 +275,11 @@ func (b *Broker) keep(v *preview) error {
 		}
 		held, err := b.vault.Prepare(v.person.Name, before.Content)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if held.Body != nil {
 			bodies = append(bodies, *held.Body)
 		}
 	}
-	v.captures = bodies
-	return nil
+	return bodies, nil
 }

@@ -36,7 +36,10 @@ func (b *Broker) Act(ctx context.Context, uid uint32, in protocol.ActParams) (pr
 	if err != nil {
 		return protocol.Transaction{}, err
 	}
-	release, earlier := b.claim(uid, in.Nonce)
+	release, earlier, err := b.claim(uid, in.Nonce)
+	if err != nil {
+		return protocol.Transaction{}, err
+	}
 	defer release()
 	if earlier != nil {
 		view := b.ledger.view(earlier)
@@ -45,15 +48,14 @@ func (b *Broker) Act(ctx context.Context, uid uint32, in protocol.ActParams) (pr
 		}
 		return view, nil
 	}
-	p.person, err = b.whose(uid, p)
-	if err == nil {
-		err = p.action.CarriedOut()
-	}
-	if err != nil {
+	if p.person, err = b.whose(uid, p); err != nil {
 		return b.refuseNew(p, err)
 	}
 	p.record.Person = p.person.Name
 	p.record.Self = b.cfg.Policy.OwnerOf(uid, p.person.Name)
+	if err := p.action.CarriedOut(); err != nil {
+		return b.refuseNew(p, err)
+	}
 	return b.propose(ctx, p)
 }
 
@@ -122,9 +124,9 @@ func (b *Broker) whose(uid uint32, p proposal) (*policy.Person, error) {
 
 // claim makes sure that one nonce makes one transaction: it gives the one it
 // made already, or lets this call go first and others wait.
-func (b *Broker) claim(uid uint32, n protocol.Nonce) (release func(), earlier *transaction) {
-	release = b.places.lock([]string{fmt.Sprintf("nonce %d %x", uid, n)})
-	return release, b.ledger.ofNonce(uid, n)
+func (b *Broker) claim(uid uint32, n protocol.Nonce) (release func(), earlier *transaction, err error) {
+	release, err = b.places.lock([]string{fmt.Sprintf("nonce %d %x", uid, n)})
+	return release, b.ledger.ofNonce(uid, n), err
 }
 
 // refuseNew journals a proposal together with its refusal.
@@ -133,7 +135,7 @@ func (b *Broker) refuseNew(p proposal, cause error) (protocol.Transaction, error
 	if r == nil || r.Again == refusal.Retry {
 		return protocol.Transaction{}, cause // nothing was decided about it: it can be sent again
 	}
-	if !b.refusals.allow(p.record.UID, b.cfg.Now()) {
+	if !b.refusals.allow(p.record.UID, len(p.bytes), b.cfg.Now()) {
 		b.RefusedPeer("act", p.record.UID, r, 1)
 		return protocol.Transaction{}, r
 	}
@@ -144,10 +146,15 @@ func (b *Broker) refuseNew(p proposal, cause error) (protocol.Transaction, error
 	return view, nil
 }
 
-// propose previews a proposal and does what policy says of it.
+// propose previews a proposal and does what policy says of it. It holds the
+// transaction's road throughout: nobody else acts on it in the middle of that.
 func (b *Broker) propose(ctx context.Context, p proposal) (protocol.Transaction, error) {
-	defer b.enter(p.person)()
-	defer b.places.lockPaths(p.action.Paths())()
+	defer b.ledger.reserve(p.id)()
+	leave, err := b.enter(p.person, p.record.Self, p.action.Paths())
+	if err != nil {
+		return protocol.Transaction{}, err
+	}
+	defer leave()
 	v, err := b.preview(ctx, p.id, p.person, p.action, p.record)
 	if err != nil {
 		return b.refuseNew(p, err)
@@ -204,10 +211,10 @@ func (b *Broker) landAuto(ctx context.Context, p proposal, v *preview) (protocol
 			return b.giveUp(t, *view.Outcome.Refused)
 		}
 		v, err = b.preview(ctx, p.id, p.person, p.action, p.record)
-		if r := refusal.As(err); r != nil {
+		if r := refusal.As(err); r != nil && r.Again != refusal.Retry {
 			return b.giveUp(t, *r)
 		} else if err != nil {
-			return view, err
+			return b.giveUp(t, *view.Outcome.Refused)
 		}
 		again := v.withDetail(entry(kindStale, p.id, stale{v.judged}))
 		if policy.Verdict(v.judged.Verdict) != policy.Auto {
@@ -243,9 +250,30 @@ func (b *Broker) settledView(ctx context.Context, t *transaction) protocol.Trans
 	return b.ledger.view(t)
 }
 
-// enter takes one of the places that a person has for actions under way.
-func (b *Broker) enter(p *policy.Person) (leave func()) {
-	slots := b.hands[p.Name].slots
-	slots <- struct{}{}
-	return func() { <-slots }
+// enter takes the paths of an action, and then one of the places that a person
+// has for actions under way; a wait past queueFor is refused as busy.
+func (b *Broker) enter(p *policy.Person, owner bool, paths []action.Path) (leave func(), err error) {
+	unlock, err := b.places.lockPaths(paths)
+	if err != nil {
+		return nil, err
+	}
+	h := b.hands[p.Name]
+	queues := []chan struct{}{h.forAgents, h.all}
+	if owner {
+		queues = queues[1:]
+	}
+	patience := time.NewTimer(queueFor)
+	defer patience.Stop()
+	leave = unlock
+	for _, q := range queues {
+		select {
+		case q <- struct{}{}:
+			before := leave
+			leave = func() { <-q; before() }
+		case <-patience.C:
+			leave()
+			return nil, refusal.New(refusal.Busy, "the action", "%d of %s are under way", atOnce, p.Name)
+		}
+	}
+	return leave, nil
 }

@@ -17,8 +17,11 @@ func (b *Broker) Undo(ctx context.Context, uid uint32, in protocol.UndoParams) (
 	if err != nil {
 		return protocol.Transaction{}, err
 	}
-	t.road.Lock()
-	defer t.road.Unlock()
+	done, err := b.takeRoad(t)
+	if err != nil {
+		return protocol.Transaction{}, err
+	}
+	defer done()
 	what := "undo of " + string(in.ID)
 	view := b.ledger.view(t)
 	if view.State != protocol.StateLanded {
@@ -70,14 +73,20 @@ func (b *Broker) undoAgain(ctx context.Context, t *transaction, uid uint32) (pro
 	if err != nil {
 		return protocol.Transaction{}, err
 	}
-	t.road.Lock()
-	defer t.road.Unlock()
+	done, err := b.takeRoad(t)
+	if err != nil {
+		return protocol.Transaction{}, err
+	}
+	defer done()
 	a, err := b.actionOf(t)
 	if err != nil {
 		return protocol.Transaction{}, err
 	}
-	defer b.enter(person)()
-	defer b.places.lockPaths(a.Paths())()
+	leave, err := b.enter(person, true, a.Paths())
+	if err != nil {
+		return protocol.Transaction{}, err
+	}
+	defer leave()
 	v, err := b.previewAgain(ctx, t, person, a)
 	if v == nil {
 		return b.ledger.view(t), err
@@ -151,6 +160,10 @@ func (b *Broker) detailOf(t *transaction, person string, a action.Action) (*acti
 	if err != nil {
 		return nil, err
 	}
+	home := b.cfg.Policy.Persons[person]
+	if home == nil {
+		return nil, nil // the person was removed, and what was captured is not read for anybody else
+	}
 	befores := make([]action.Before, 0, len(in.Facts))
 	for _, f := range in.Facts {
 		before := action.Before{Fact: f}
@@ -160,7 +173,7 @@ func (b *Broker) detailOf(t *transaction, person string, a action.Action) (*acti
 		}
 		befores = append(befores, before)
 	}
-	plans, err := a.Plan(befores, b.cfg.Policy.Persons[person].Umask)
+	plans, err := a.Plan(befores, home.Umask)
 	if err != nil {
 		return nil, nil // what was captured is gone: there is an action, and no account of it
 	}

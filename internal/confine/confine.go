@@ -1,20 +1,28 @@
 // Package confine puts a daemon behind walls of the kernel's before it serves.
 //
-// The walls are data: which directories a process may read, and in which it
-// may change files. Everything else is refused by Landlock, from every thread
-// and for good, whatever the code is talked into. With them come
+// The walls are data: which directories a process may read, in which it may
+// change files, and which system calls it may make at all. Landlock refuses
+// every other file, with EACCES, and seccomp every other call, with EPERM: from
+// every thread and for good, whatever the code is talked into. With them come
 // no_new_privs, no TCP, no signals and abstract sockets out of the domain where
 // the kernel has those scopes, and a process image nobody can read or trace.
+// What must be refused is then tried, before anybody is served.
+//
+// No list of calls has execve or a way to make a process. Programs that a
+// reader or scribe will need to run, git, are to get walls of their own.
 //
 // There is no best-effort mode: a kernel whose Landlock lacks the truncate
-// right (ABI 3, Linux 6.2) is an error.
+// right (ABI 3, Linux 6.2), or that refuses the list of calls, is an error.
 //
-// It does NOT stop what Landlock lets through: chmod, chown, utimes and
-// extended attributes of files the person owns, writes through handles that
-// were open before, and Unix sockets.
+// It does NOT stop: looking at a file's stat anywhere; writing through handles
+// that were open before, by those who may write to sockets at all; the keeper's
+// connecting to any Unix stream socket that its user may open; and what the
+// kernel does not show a filter, which are the flags of openat2 and the address
+// of sendmsg and connect.
 package confine
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
@@ -31,6 +39,12 @@ type Walls struct {
 	Read   []string // directories whose files it may read
 	Change []string // directories in which it may read, create, replace and remove regular files
 	State  []string // directories that are its own: directories too
+
+	// Closed are directories that it must not be able to open, which is tried.
+	Closed []string
+
+	Calls  Calls // system calls it may make
+	Notify int   // handle of its connection to the service manager; -1 is none
 }
 
 const (
@@ -39,9 +53,29 @@ const (
 	stateRights  = changeRights | landlock.AccessFSSet(ll.AccessFSMakeDir|ll.AccessFSRemoveDir)
 )
 
-// Enclose raises the walls around the whole process and says which stand. A
-// directory that does not exist is an error. It cannot be undone.
+// Enclose raises the walls around the whole process, tries them, and says which
+// stand. A directory that does not exist is an error, and so is a wall that does
+// not hold. It cannot be undone, by an error neither.
 func Enclose(w Walls) (standing []string, err error) {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("making the process undumpable: %w", err)
+	}
+	files, err := w.files()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Calls.allowOnly(w.Notify); err != nil {
+		return nil, err
+	}
+	if err := w.prove(); err != nil {
+		return nil, err
+	}
+	standing = append([]string{"no_new_privs", "undumpable", "seccomp"}, files...)
+	return append(standing, w.mounts()...), nil
+}
+
+// files raises Landlock, and says what it holds.
+func (w Walls) files() ([]string, error) {
 	abi, err := ll.LandlockGetABIVersion()
 	if err != nil {
 		return nil, fmt.Errorf("asking for Landlock: %w", err)
@@ -49,9 +83,6 @@ func Enclose(w Walls) (standing []string, err error) {
 	config, err := configOf(abi)
 	if err != nil {
 		return nil, err
-	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return nil, fmt.Errorf("making the process undumpable: %w", err)
 	}
 	err = config.Restrict(
 		landlock.PathAccess(readRights, w.Read...),
@@ -61,14 +92,14 @@ func Enclose(w Walls) (standing []string, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("raising Landlock: %w", err)
 	}
-	standing = []string{"no_new_privs", "undumpable", fmt.Sprintf("landlock files (ABI %d)", abi)}
+	holds := []string{fmt.Sprintf("landlock files (ABI %d)", abi)}
 	if abi >= 4 {
-		standing = append(standing, "landlock tcp")
+		holds = append(holds, "landlock tcp")
 	}
 	if abi >= 6 {
-		standing = append(standing, "landlock scopes")
+		holds = append(holds, "landlock scopes")
 	}
-	return standing, nil
+	return holds, nil
 }
 
 // configOf picks what a kernel's ABI holds, exactly: nothing is dropped
@@ -85,4 +116,39 @@ func configOf(abi int) (landlock.Config, error) {
 		return landlock.V5, nil
 	}
 	return landlock.V6, nil
+}
+
+// mounts names the walls that mounts make, whoever made them: they are used
+// where they are, and missed by nobody who counts on Landlock.
+func (w Walls) mounts() []string {
+	var standing []string
+	if all(w.Read, readOnly) {
+		standing = append(standing, "home mounted read-only")
+	}
+	if all(w.Closed, hidden) {
+		standing = append(standing, "other homes hidden")
+	}
+	return standing
+}
+
+func all(dirs []string, is func(string) bool) bool {
+	for _, d := range dirs {
+		if !is(d) {
+			return false
+		}
+	}
+	return len(dirs) > 0
+}
+
+func readOnly(dir string) bool {
+	var st unix.Statfs_t
+	return unix.Statfs(dir, &st) == nil && st.Flags&unix.ST_RDONLY != 0
+}
+
+// hidden says whether a directory is not to be seen, or covered by an empty
+// one.
+func hidden(dir string) bool {
+	var st unix.Statfs_t
+	err := unix.Statfs(dir, &st)
+	return errors.Is(err, unix.ENOENT) || err == nil && st.Type == unix.TMPFS_MAGIC && st.Flags&unix.ST_RDONLY != 0
 }

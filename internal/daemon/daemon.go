@@ -1,7 +1,15 @@
 // Package daemon is what the three daemons share around their work: how they
-// take their sockets, say that they serve, log, and stop.
+// take their sockets, say that they serve, log, notice that they are out of
+// date, and stop.
 //
-// The order in each is: configuration, passed sockets, walls, ready, serve.
+// The order in each is: flags, passed sockets, policy, walls, the check of the
+// walls, ready, serve. A service manager starts a daemon, with sockets passed
+// as systemd passes them, or `countersign up` does, with the numbers of its
+// handles as flags. What a daemon needs from outside its walls it opens before
+// they stand.
+//
+// A daemon that may not serve says why: under a service manager it stays and
+// answers every caller with the reason, under `up` it ends with it.
 package daemon
 
 import (
@@ -10,27 +18,40 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
+	"os/user"
 	"strconv"
 	"syscall"
+
+	"countersign/internal/protocol"
 )
 
-// Run runs a daemon's work until it ends or a signal asks it to, and exits
+// ErrAgain is in the chain of the error of a daemon that ends to be started
+// again.
+var ErrAgain = errors.New("to be started again")
+
+// Run runs a daemon's work until it ends or a signal asks it to, and exits:
+// with 0 where it was asked to end or had nothing to do, with protocol.ExitAgain, or
 // with 1 where it failed. Nothing else exits.
 func Run(name string, work func(ctx context.Context, log *slog.Logger, args []string) error) {
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil)).With("process", name)
+	log := NewLog(os.Stderr, name)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	if err := work(ctx, log, os.Args[1:]); err != nil && !errors.Is(err, context.Canceled) {
+	err := work(ctx, log, os.Args[1:])
+	switch {
+	case err == nil || errors.Is(err, context.Canceled):
+	case errors.Is(err, ErrAgain):
+		log.Info("stopped", "because", err)
+		os.Exit(protocol.ExitAgain)
+	default:
 		log.Error("stopped", "error", err)
 		os.Exit(1)
 	}
 }
 
-// Flags parses a daemon's flags, of which all are needed.
-func Flags(name string, args []string, define func(*flag.FlagSet)) error {
+// Flags parses a daemon's flags, of which all but the optional are needed.
+func Flags(name string, args []string, define func(*flag.FlagSet), optional ...string) error {
 	set := flag.NewFlagSet(name, flag.ContinueOnError)
 	define(set)
 	if err := set.Parse(args); err != nil {
@@ -41,6 +62,9 @@ func Flags(name string, args []string, define func(*flag.FlagSet)) error {
 	}
 	given := make(map[string]bool)
 	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for _, name := range optional {
+		given[name] = true
+	}
 	var missing error
 	set.VisitAll(func(f *flag.Flag) {
 		if !given[f.Name] {
@@ -50,41 +74,17 @@ func Flags(name string, args []string, define func(*flag.FlagSet)) error {
 	return missing
 }
 
-// Listener takes the listening socket that was passed as a handle.
-func Listener(fd int) (*net.UnixListener, error) {
-	f := os.NewFile(uintptr(fd), "listener")
-	if f == nil {
-		return nil, fmt.Errorf("handle %d is not open", fd)
+// parseUser takes a uid, or the name of a user that the system lists.
+func parseUser(s string, uid *uint32) error {
+	if n, err := strconv.ParseUint(s, 10, 32); err == nil {
+		*uid = uint32(n)
+		return nil
 	}
-	defer f.Close()
-	l, err := net.FileListener(f)
+	u, err := user.Lookup(s)
 	if err != nil {
-		return nil, fmt.Errorf("taking the socket of handle %d: %w", fd, err)
+		return err
 	}
-	ul, ok := l.(*net.UnixListener)
-	if !ok {
-		return nil, fmt.Errorf("handle %d is no Unix socket", fd)
-	}
-	ul.SetUnlinkOnClose(false)
-	return ul, nil
-}
-
-// Ready tells whoever started the daemon, through the pipe passed as a handle,
-// that it serves from now on.
-func Ready(fd int) error {
-	f := os.NewFile(uintptr(fd), "ready")
-	if f == nil {
-		return fmt.Errorf("handle %d is not open", fd)
-	}
-	defer f.Close()
-	if _, err := f.WriteString("ready\n"); err != nil {
-		return fmt.Errorf("saying ready: %w", err)
-	}
-	return nil
-}
-
-func parseUID(s string, uid *uint32) error {
-	n, err := strconv.ParseUint(s, 10, 32)
+	n, err := strconv.ParseUint(u.Uid, 10, 32)
 	*uid = uint32(n)
 	return err
 }

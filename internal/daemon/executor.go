@@ -5,11 +5,14 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net"
+	"maps"
 	"os"
+	"slices"
 
 	"countersign/internal/facts"
+	"countersign/internal/grant"
 	"countersign/internal/policy"
+	"countersign/internal/protocol"
 	"countersign/internal/refusal"
 	"countersign/internal/wire"
 )
@@ -19,17 +22,27 @@ type Executor struct {
 	Person     string
 	PolicyFile string
 	KeeperUID  uint32
-	Socket     int // handle of the listening socket
-	ReadyPipe  int // handle of the pipe that hears of readiness
+	Socket     int // handle of the listening socket, from `up`; else -1
+	ReadyPipe  int // handle of the pipe that hears of readiness, from `up`; else -1
 }
 
-// Define adds the flags to a set.
+// Define adds the flags to a set. Passed handles are optional.
 func (e *Executor) Define(f *flag.FlagSet) {
 	f.StringVar(&e.Person, "person", "", "name of the person, as in the policy")
 	f.StringVar(&e.PolicyFile, "policy", "", "policy file")
-	f.Func("keeper-uid", "uid of the keeper", func(s string) error { return parseUID(s, &e.KeeperUID) })
-	f.IntVar(&e.Socket, "socket", -1, "handle of the listening socket")
-	f.IntVar(&e.ReadyPipe, "ready", -1, "handle of the pipe that is told when it serves")
+	f.Func("keeper", "the keeper's user, by name or uid", func(s string) error { return parseUser(s, &e.KeeperUID) })
+	f.IntVar(&e.Socket, "socket", -1, "under `countersign up`: handle of the listening socket")
+	f.IntVar(&e.ReadyPipe, "ready", -1, "under `countersign up`: handle of the pipe that is told when it serves")
+}
+
+// ExecutorOptional names the flags that a service manager does without.
+func ExecutorOptional() []string { return []string{"socket", "ready"} }
+
+const executorSocket = "executor"
+
+// Take takes what was passed to an executor.
+func (e *Executor) Take(log *slog.Logger) (*Passed, error) {
+	return Take(Handles{Sockets: map[string]int{executorSocket: e.Socket}, Ready: e.ReadyPipe}, log)
 }
 
 // Load reads the policy, and refuses to be anybody but the person it is for.
@@ -48,12 +61,46 @@ func (e *Executor) Load() (*policy.Policy, *policy.Person, error) {
 	return p, person, nil
 }
 
-// Serve says ready and serves until ctx ends.
-func (e *Executor) Serve(ctx context.Context, s *wire.Server, l *net.UnixListener) error {
-	if err := Ready(e.ReadyPipe); err != nil {
-		return err
+// Roots gives the directories of grants, as the policy names them.
+func Roots(grants []grant.Grant) []string {
+	roots := make([]string, len(grants))
+	for i, g := range grants {
+		roots[i] = g.Root
 	}
-	return s.Serve(ctx, l)
+	return roots
+}
+
+// Homes gives the homes of every person of the policy but one, which no wall may
+// leave open. For the keeper there is no such one.
+func Homes(p *policy.Policy, but *policy.Person) []string {
+	var homes []string
+	for _, name := range slices.Sorted(maps.Keys(p.Persons)) {
+		if p.Persons[name] != but {
+			homes = append(homes, string(p.Persons[name].Home))
+		}
+	}
+	return homes
+}
+
+// Work makes the work of an executor: one table on its one socket, closed once
+// what it stands on changed, and with the method by which the keeper asks for
+// its walls.
+func (e *Executor) Work(p *Passed, pol *policy.Policy, w *Watch, idle *Idle, walls []string, admit func(wire.Caller) error, methods map[string]wire.Method) (*Work, error) {
+	methods[protocol.ExecutorStatus] = wire.Method{
+		May: Only(e.KeeperUID, protocol.ExecutorStatus), Limit: 1 << 10, Cancel: true,
+		Handle: wire.Typed(func(context.Context, wire.Caller, struct{}) (protocol.ExecutorStatusResult, error) {
+			return protocol.ExecutorStatusResult{Policy: pol.Digest, UID: uint32(os.Geteuid()), PID: uint64(os.Getpid()), Walls: walls}, nil
+		}),
+	}
+	server, err := wire.New(wire.Config{
+		Name: w.name, Log: p.Log, Methods: idle.Count(w.Guard(methods)), Admit: admit, Refused: LogRefused(p.Log),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Work{Walls: walls, Idle: idle, Serve: func(ctx context.Context) error {
+		return server.Serve(ctx, p.Sockets[executorSocket])
+	}}, nil
 }
 
 // Finder finds facts in a person's home, with the bounds that the policy

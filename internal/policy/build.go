@@ -64,7 +64,7 @@ func why(err error) string {
 
 func (b *builder) person(name string, f filePerson) {
 	key := "persons." + name
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		b.add(key, "%s", why(err))
 		return
 	}
@@ -116,7 +116,7 @@ func (b *builder) uid(key string, uid *uint32) uint32 {
 
 func (b *builder) agent(name string, f fileAgent) {
 	key := "agents." + name
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		b.add(key, "%s", why(err))
 		return
 	}

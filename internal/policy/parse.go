@@ -106,7 +106,7 @@ func defaults() file {
 // *Invalid with everything that is, as far as the form of the file lets it be
 // looked at; a policy is sound or it is not there.
 func Parse(data []byte) (*Policy, error) {
-	if len(data) > maxFile {
+	if len(data) > MaxFile {
 		return nil, &Invalid{Problems: []Problem{problem(0, "", errTooLarge.Error())}}
 	}
 	// The form first, and the version, so that a file of a later version is

@@ -157,7 +157,7 @@ func TestLoad(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	pad := strings.Repeat("#", maxFile-len(minimal)-1)
+	pad := strings.Repeat("#", MaxFile-len(minimal)-1)
 	if _, err := Load(write("full", 0o600, minimal+pad+"\n")); err != nil {
 		t.Errorf("a file of exactly the limit: %v", err)
 	}

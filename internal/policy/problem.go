@@ -62,9 +62,9 @@ func problem(line int, key, why string) Problem {
 // shown writes out what would not show, and cuts what nobody would read.
 func shown(s string) string {
 	if len(s) > maxShown {
-		return visible.Line(s[:maxShown]) + "…"
+		return string(visible.Line(s[:maxShown])) + "…"
 	}
-	return visible.Line(s)
+	return string(visible.Line(s))
 }
 
 // err gives what was found, in the order of the lines, or nil.

@@ -61,8 +61,9 @@ func parseUmask(s string) (uint32, error) {
 	return uint32(n), nil
 }
 
-// checkName says why s cannot be a person's or an agent's name.
-func checkName(s string) error {
+// CheckName says why s cannot be a person's or an agent's name; nil where it
+// can.
+func CheckName(s string) error {
 	ok := len(s) > 0 && len(s) <= 32
 	for i, c := range []byte(s) {
 		first := 'a' <= c && c <= 'z' || c == '_'

@@ -108,9 +108,13 @@ type ListResult struct {
 	More         uint64        `cbor:"more,omitempty" json:"more,omitempty"`
 }
 
-// LogParams asks for the newest transactions.
+// LogParams asks for the newest transactions, or with Before for those proposed
+// before one; those that were refused are left out unless asked for, so that
+// an agent's refusals do not bury what landed.
 type LogParams struct {
-	Limit uint64 `cbor:"limit"`
+	Limit   uint64    `cbor:"limit"`
+	Before  action.ID `cbor:"before,omitempty"`
+	Refused bool      `cbor:"refused,omitempty"`
 }
 
 // MaxList bounds the transactions of one answer.
@@ -162,11 +166,15 @@ type StatusResult struct {
 	Persons     []PersonStatus `cbor:"persons" json:"persons"`
 }
 
-// PersonStatus says whether a person's two processes answer.
+// PersonStatus says whether a person's two processes answer, and behind which
+// walls.
 type PersonStatus struct {
 	Name   string `cbor:"name" json:"name"`
 	Home   string `cbor:"home" json:"home"`
 	UID    uint32 `cbor:"uid" json:"uid"`
 	Reader string `cbor:"reader" json:"reader"` // "answers", or why not
 	Scribe string `cbor:"scribe" json:"scribe"`
+
+	ReaderWalls []string `cbor:"reader-walls,omitempty" json:"reader_walls,omitempty"`
+	ScribeWalls []string `cbor:"scribe-walls,omitempty" json:"scribe_walls,omitempty"`
 }

@@ -28,13 +28,27 @@ const (
 	Revoke   = "keeper.revoke"
 )
 
-// The reader's methods, and the scribe's two.
+// The reader's methods, the scribe's, and the one that both have.
 const (
-	Read      = "executor.read"
-	Capture   = "executor.capture"
-	FileWrite = "executor.file-write"
-	Settle    = "executor.settle"
+	Read           = "executor.read"
+	Capture        = "executor.capture"
+	FileWrite      = "executor.file-write"
+	Settle         = "executor.settle"
+	ExecutorStatus = "executor.status"
 )
+
+// ExecutorStatusResult is a reader's or scribe's account of itself.
+type ExecutorStatusResult struct {
+	Policy action.Hash `cbor:"policy"`
+	UID    uint32      `cbor:"uid"`
+	PID    uint64      `cbor:"pid"`
+	Walls  []string    `cbor:"walls"`
+}
+
+// ExitAgain is the exit code of a daemon that has finished what it had and must
+// be started again on the same sockets, because what it was started on has
+// changed. It is no failure. (sysexits.h calls it a temporary one.)
+const ExitAgain = 75
 
 // CaptureParams asks for what stands at paths. Every call between daemons
 // carries the digest of the policy its caller holds.

@@ -158,6 +158,7 @@ const (
 	JournalFailed Code = "journal-failed"
 	JournalBroken Code = "journal-broken"
 	NotCaptured   Code = "not-captured"
+	Interrupted   Code = "interrupted"
 )
 
 type entry struct {
@@ -230,4 +231,5 @@ var table = map[Code]entry{
 	JournalFailed: {"the journal could not be written; nothing was done", "the owner makes room or sees the keeper's log, and starts it again", After},
 	JournalBroken: {"the journal is not what was written", "the owner keeps a copy of it and finds out who or what changed it", After},
 	NotCaptured:   {"what would be replaced could not be kept", "", After},
+	Interrupted:   {"the keeper was interrupted before anything was done", "propose it again", Never},
 }

@@ -1,6 +1,7 @@
 // Package show puts transactions into words for a person at a terminal or in a
-// pipe. Everything that an agent chose, and everything from a file, goes
-// through package visible on its way.
+// pipe. Whatever it is given, from an agent, a file, a journal or a peer, goes
+// through package visible on its way out: a line of output is one line, and
+// holds no control character but colours of this package's own.
 package show
 
 import (
@@ -19,20 +20,72 @@ import (
 type Writer struct {
 	Out    io.Writer
 	Colour bool
+	Width  int // of the screen, in columns; 0 where there is none
 }
 
 const (
 	red, green, cyan, bold, plain = "\x1b[31m", "\x1b[32m", "\x1b[36m", "\x1b[1m", "\x1b[0m"
 )
 
-func (w Writer) paint(colour, s string) string {
-	if !w.Colour {
-		return s
-	}
-	return colour + s + plain
+// painted is text in a colour.
+type painted struct {
+	colour string
+	text   visible.Text
 }
 
-func (w Writer) line(format string, args ...any) { fmt.Fprintf(w.Out, format+"\n", args...) }
+// line writes one line. The format is this package's own; what it is given is
+// made harmless, where it is not so already, and painted where colours are on.
+// A line that is too long for the screen goes on in the next row behind a mark
+// of its own, so that no text can put its words where a line begins.
+func (w Writer) line(format string, args ...any) {
+	colour := ""
+	for i, a := range args {
+		switch a := a.(type) {
+		case int, int64, uint32, uint64, visible.Text:
+		case painted:
+			args[i] = a.text
+			colour = a.colour
+		default:
+			args[i] = visible.Line(fmt.Sprint(a))
+		}
+	}
+	for i, row := range fold(fmt.Sprintf(format, args...), w.Width) {
+		if i > 0 {
+			row = goesOn + row
+		}
+		if w.Colour && colour != "" {
+			row = colour + row + plain
+		}
+		io.WriteString(w.Out, row+"\n")
+	}
+}
+
+// goesOn begins a row that goes on with the line above it.
+const goesOn = "⤷ "
+
+// fold cuts a line into rows of at most width columns; 0 is no limit. A rune
+// that may be wide counts as two columns and a tab as eight: a row is cut early
+// rather than by the terminal.
+func fold(line string, width int) []string {
+	if width <= len(goesOn) {
+		return []string{line}
+	}
+	var rows []string
+	start, column := 0, 0
+	for i, r := range line {
+		wide := 1
+		if r == '\t' {
+			wide = 8
+		} else if r >= 0x1100 {
+			wide = 2
+		}
+		if column+wide > width {
+			rows, start, column = append(rows, line[start:i]), i, 2
+		}
+		column += wide
+	}
+	return append(rows, line[start:])
+}
 
 // unseparated is said on every screen where it is true.
 const unseparated = "NOT SEPARATED: agents run as this user and can approve what they propose"
@@ -40,7 +93,7 @@ const unseparated = "NOT SEPARATED: agents run as this user and can approve what
 // Banner warns where the separation of users is missing.
 func (w Writer) Banner(missing bool) {
 	if missing {
-		w.line("%s", w.paint(bold, unseparated))
+		w.line("%s", painted{bold, unseparated})
 	}
 }
 
@@ -59,7 +112,7 @@ func (w Writer) Rows(list []protocol.Transaction) {
 }
 
 // Sentence is the machine's own: who wants what, where.
-func (w Writer) Sentence(t protocol.Transaction) string {
+func (w Writer) Sentence(t protocol.Transaction) visible.Text {
 	what := map[action.Capability]string{
 		action.CapFileWrite: "write", action.CapFileDelete: "delete", action.CapGitCommit: "commit in",
 		action.CapGitDiscard: "discard work in", action.CapGitPush: "push", action.CapUndo: "put back",
@@ -75,35 +128,35 @@ func (w Writer) Sentence(t protocol.Transaction) string {
 	if t.Unseparated {
 		s += " (unseparated)"
 	}
-	return s
+	return visible.Text(s)
 }
 
 // Said gives an owner's words.
-func (w Writer) Said(why string) { w.line("owner says: %s", visible.Line(why)) }
+func (w Writer) Said(why string) { w.line("owner says: %s", why) }
 
 // Transaction shows one whole, with the account of what it does or did.
 func (w Writer) Transaction(s protocol.ShowResult) {
 	t := s.Transaction
-	w.line("%s  %s", w.paint(bold, string(t.ID)), w.paint(bold, string(t.State)))
+	w.line("%s  %s", painted{bold, visible.Line(string(t.ID))}, visible.Line(string(t.State)))
 	w.line("  %s", w.Sentence(t))
 	if t.Person != "" {
 		w.line("  in the home of %s, proposed %s", t.Person, t.Proposed.Time().Format(time.DateTime))
 	}
 	for _, r := range t.Reasons {
-		w.line("  asks: %s, %s (%s)", r.Name, visible.Line(r.Why), r.Path)
+		w.line("  asks: %s, %s (%s)", r.Name, r.Why, r.Path)
 	}
 	if t.Rule != "" {
-		w.line("  decided by: %s: %s", t.Verdict, visible.Line(t.Rule))
+		w.line("  decided by: %s: %s", t.Verdict, t.Rule)
 		w.line("  can be undone: %s", map[bool]string{true: "yes, a copy is kept", false: "NO, no copy is kept"}[t.Reversible])
 	}
 	if t.DecidedBy != "" {
-		w.line("  decision: %s, %s", visible.Line(t.DecidedBy), t.Decided.Time().Format(time.DateTime))
+		w.line("  decision: %s, %s", t.DecidedBy, t.Decided.Time().Format(time.DateTime))
 	}
 	if t.Why != "" {
-		w.line("  owner says: %s", visible.Line(t.Why))
+		w.line("  owner says: %s", t.Why)
 	}
 	if t.Sentence != "" {
-		w.line("  agent says: %s", visible.Line(t.Sentence))
+		w.line("  agent says: %s", t.Sentence)
 	}
 	w.ending(t)
 	if s.Detail != nil {
@@ -123,7 +176,7 @@ func (w Writer) ending(t protocol.Transaction) {
 	}
 	if o := t.Outcome; o != nil {
 		if o.Words != "" {
-			w.line("  found out: %s", visible.Line(o.Words))
+			w.line("  found out: %s", o.Words)
 		}
 		if o.Refused != nil {
 			w.line("  refused: %s", Refusal(o.Refused))
@@ -133,7 +186,7 @@ func (w Writer) ending(t protocol.Transaction) {
 				w.line("  %d other names keep the old content of %s", c.Links, c.Path)
 			}
 			for _, a := range c.After {
-				w.line("  %s: after it landed: %s", c.Path, visible.Line(a))
+				w.line("  %s: after it landed: %s", c.Path, a)
 			}
 		}
 		for _, k := range o.Kept {
@@ -149,7 +202,7 @@ func (w Writer) ending(t protocol.Transaction) {
 }
 
 // Refusal is a refusal in one harmless line.
-func Refusal(r *refusal.Refusal) string { return visible.Line(r.Error()) }
+func Refusal(r *refusal.Refusal) visible.Text { return visible.Line(r.Error()) }
 
 // Detail shows what an action does, path by path.
 func (w Writer) Detail(d action.Detail) {
@@ -160,13 +213,13 @@ func (w Writer) Detail(d action.Detail) {
 			w.line("  it lands at %s", c.Real)
 		}
 		for _, e := range c.Effects {
-			w.line("  %s", visible.Line(e))
+			w.line("  %s", e)
 		}
 		for _, n := range c.NotKept {
-			w.line("  not kept: %s", visible.Line(n))
+			w.line("  not kept: %s", n)
 		}
 		if c.NoDiff != "" {
-			w.line("  %s", visible.Line(c.NoDiff))
+			w.line("  %s", c.NoDiff)
 			w.line("  before: %s", image(c.Old))
 			w.line("  after:  %s", image(c.New))
 		}
@@ -188,15 +241,15 @@ func (w Writer) diff(text string) {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
 		case strings.HasPrefix(line, "+"):
-			w.line("%s", w.paint(green, visible.Trailing(line)))
+			w.line("%s", painted{green, visible.Trailing(line)})
 		case strings.HasPrefix(line, "-"):
-			w.line("%s", w.paint(red, visible.Trailing(line)))
+			w.line("%s", painted{red, visible.Trailing(line)})
 		case strings.HasPrefix(line, "@@"):
-			w.line("%s", w.paint(cyan, visible.Line(line)))
+			w.line("%s", painted{cyan, visible.Line(line)})
 		case strings.HasPrefix(line, " "):
 			w.line(" %s", visible.Trailing(line[1:]))
 		default:
-			w.line("%s", visible.Line(line))
+			w.line("%s", line)
 		}
 	}
 }
@@ -207,10 +260,19 @@ func (w Writer) Status(s protocol.StatusResult) {
 	w.line("policy: %s", s.Policy)
 	w.line("journal: %d records, head %s", s.Records, s.Head)
 	if s.Cut != "" {
-		w.line("journal: a torn end was cut off at the last start: %s", visible.Line(s.Cut))
+		w.line("journal: a torn end was cut off at the last start: %s", s.Cut)
 	}
 	w.line("waiting: %d", s.Waiting)
 	for _, p := range s.Persons {
-		w.line("%s (uid %d, %s): reader %s, scribe %s", p.Name, p.UID, action.Path(p.Home), visible.Line(p.Reader), visible.Line(p.Scribe))
+		w.line("%s (uid %d, %s): reader %s, scribe %s", p.Name, p.UID, action.Path(p.Home), p.Reader, p.Scribe)
+		w.walls("reader", p.ReaderWalls)
+		w.walls("scribe", p.ScribeWalls)
+	}
+}
+
+// walls names the walls around a person's process, where it told them.
+func (w Writer) walls(process string, standing []string) {
+	if len(standing) > 0 {
+		w.line("  walls of the %s: %s", process, strings.Join(standing, ", "))
 	}
 }

@@ -58,11 +58,9 @@ func (c *change) replace() (protocol.Outcome, []*os.File, error) {
 }
 
 // remove deletes a file by moving it aside first, so that it can be taken back
-// while that is still to be decided.
+// while that is still to be decided. Nothing is staged, so the look that the
+// plan was made on was the last one before.
 func (c *change) remove() (protocol.Outcome, []*os.File, error) {
-	if err := c.unchanged(); err != nil {
-		return protocol.Outcome{}, nil, err
-	}
 	c.cfg.At(Exchange)
 	if err := c.rename(c.place, c.aside, unix.RENAME_NOREPLACE); err != nil {
 		return protocol.Outcome{}, nil, err

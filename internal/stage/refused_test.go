@@ -130,19 +130,23 @@ func TestIntentMustHold(t *testing.T) {
 		bend func(*protocol.Intent)
 		code refusal.Code
 	}{
-		"no id":              {func(in *protocol.Intent) { in.ID = "" }, refusal.BadRequest},
-		"no facts":           {func(in *protocol.Intent) { in.Facts = nil }, refusal.BadRequest},
-		"no results":         {func(in *protocol.Intent) { in.Results = nil }, refusal.BadRequest},
-		"two results":        {func(in *protocol.Intent) { in.Results = append(in.Results, in.Results[0]) }, refusal.BadRequest},
-		"an empty result":    {func(in *protocol.Intent) { in.Results[0] = action.Image{} }, refusal.BadRequest},
-		"both results":       {func(in *protocol.Intent) { in.Results[0].Absent = true }, refusal.BadRequest},
-		"another's fact":     {func(in *protocol.Intent) { in.Facts[0].Path += "x" }, refusal.BadRequest},
-		"no staged name":     {func(in *protocol.Intent) { in.Staged = nil }, refusal.BadRequest},
-		"a path for a name":  {func(in *protocol.Intent) { in.Staged[0] = "../" + beside }, refusal.BadRequest},
-		"a line behind it":   {func(in *protocol.Intent) { in.Staged[0] = beside + "\n" }, refusal.BadRequest},
-		"another name":       {func(in *protocol.Intent) { in.Staged[0] = ".bashrc" }, refusal.BadRequest},
-		"no action":          {func(in *protocol.Intent) { in.Action = action.Action{} }, refusal.BadAction},
-		"half an action":     {func(in *protocol.Intent) { in.Action = action.Action{GitWrite: &action.GitWrite{}} }, refusal.BadAction},
+		"no id":             {func(in *protocol.Intent) { in.ID = "" }, refusal.BadRequest},
+		"no facts":          {func(in *protocol.Intent) { in.Facts = nil }, refusal.BadRequest},
+		"no results":        {func(in *protocol.Intent) { in.Results = nil }, refusal.BadRequest},
+		"two results":       {func(in *protocol.Intent) { in.Results = append(in.Results, in.Results[0]) }, refusal.BadRequest},
+		"an empty result":   {func(in *protocol.Intent) { in.Results[0] = action.Image{} }, refusal.BadRequest},
+		"both results":      {func(in *protocol.Intent) { in.Results[0].Absent = true }, refusal.BadRequest},
+		"another's fact":    {func(in *protocol.Intent) { in.Facts[0].Path += "x" }, refusal.BadRequest},
+		"no staged name":    {func(in *protocol.Intent) { in.Staged = nil }, refusal.BadRequest},
+		"a path for a name": {func(in *protocol.Intent) { in.Staged[0] = "../" + beside }, refusal.BadRequest},
+		"a line behind it":  {func(in *protocol.Intent) { in.Staged[0] = beside + "\n" }, refusal.BadRequest},
+		"another name":      {func(in *protocol.Intent) { in.Staged[0] = ".bashrc" }, refusal.BadRequest},
+		"no action":         {func(in *protocol.Intent) { in.Action = action.Action{} }, refusal.BadAction},
+		"half an action":    {func(in *protocol.Intent) { in.Action = action.Action{GitWrite: &action.GitWrite{}} }, refusal.BadAction},
+		"deletes nothing": {func(in *protocol.Intent) {
+			in.Action.FileWrite.Changes[0] = action.Change{Path: in.Facts[0].Path, Delete: &action.Delete{}}
+			in.Facts[0].Base.Version, in.Results[0] = nil, action.Image{Absent: true}
+		}, refusal.BadRequest},
 		"another base":       {func(in *protocol.Intent) { in.Facts[0].Base.Version.Hash = other }, refusal.Changed},
 		"an older base":      {func(in *protocol.Intent) { in.Facts[0].Base.Version.Ctime-- }, refusal.Changed},
 		"another directory":  {func(in *protocol.Intent) { in.Facts[0].Base.Landing.Ino++ }, refusal.Changed},

@@ -200,7 +200,7 @@ func TestSettleElsewhere(t *testing.T) {
 		"another directory": func(h *home) {
 			h.rename("dir", "moved")
 			must(h.T, os.Mkdir(h.path("dir"), 0o755))
-			h.put("dir/f", "theirs", 0o644)
+			h.put("dir/f", "new", 0o644) // as if it had landed
 		},
 	} {
 		h := newHome(t)

@@ -100,6 +100,9 @@ func TestAnotherWriter(t *testing.T) {
 					if h.at[at] = func() { w.does(h) }; at == "plan" {
 						w.does(h)
 					}
+					if at != Exchange {
+						h.at[Verify] = func() { t.Error("the change stood for an instant") }
+					}
 					h.refused(in, refusal.Changed, refusal.Link, refusal.NotRegular)
 					h.stands(w)
 					if name == "chmod" && h.stat("f").Mode&0o777 != 0o600 {
@@ -197,7 +200,8 @@ func TestTwoWriters(t *testing.T) {
 			h := newHome(t)
 			h.put("f", "old", 0o644)
 			h.at[Exchange] = func() { h.renameOver("f", "first save") }
-			h.at[TakeBack] = func() { w.does(h) }
+			var stood unix.Stat_t
+			h.at[TakeBack] = func() { w.does(h); unix.Lstat(h.path("f"), &stood) }
 			out, files, err := h.Carry(h.intent(h.write("f", "new")))
 			if err != nil || out.Result != protocol.NotLanded || !refusal.Is(out.Refused, refusal.Changed) {
 				t.Fatalf("%+v, %v", out, err)
@@ -208,6 +212,9 @@ func TestTwoWriters(t *testing.T) {
 				w.content = "new" // theirs is the mode alone
 			}
 			h.stands(w)
+			if now := (unix.Stat_t{}); w.kind != 0 && (unix.Lstat(h.path("f"), &now) != nil || now.Ctim != stood.Ctim) {
+				t.Error("the last write was moved about")
+			}
 		})
 	}
 	t.Run("delete", func(t *testing.T) {

@@ -22,6 +22,7 @@ type spec struct {
 	args       []string
 	handles    []*os.File // from 3 on; one more, the ready pipe, goes behind them
 	credential *syscall.Credential
+	view       *view // of the filesystem; nil is the caller's own
 }
 
 // daemons lists the processes in the order of their start: the keeper calls
@@ -45,8 +46,9 @@ func (c *Config) daemons(p *policy.Policy, s *sockets) ([]spec, error) {
 			}
 			list = append(list, spec{
 				name: kind + "@" + name, program: programs[kind], handles: []*os.File{socket},
-				args:       []string{"-person", name, "-policy", c.policyFile(), "-keeper-uid", keeperUID, "-socket", "3", "-ready", "4"},
+				args:       []string{"-person", name, "-policy", c.policyFile(), "-keeper", keeperUID, "-socket", "3", "-ready", "4"},
 				credential: credential(p.Persons[name].UID),
+				view:       c.view(p, p.Persons[name], kind == "reader"),
 			})
 		}
 	}
@@ -54,7 +56,31 @@ func (c *Config) daemons(p *policy.Policy, s *sockets) ([]spec, error) {
 		name: "keeper", program: programs["keeper"], handles: []*os.File{s.act, s.consent},
 		args:       []string{"-policy", c.policyFile(), "-state", c.state(), "-run", c.run(), "-act", "3", "-consent", "4", "-ready", "5"},
 		credential: credential(c.KeeperUID),
+		view:       c.view(p, nil, false),
 	}), nil
+}
+
+// view gives what a process for a person, or the keeper for nobody, sees of the
+// homes; nil where only root could arrange that.
+func (c *Config) view(p *policy.Policy, person *policy.Person, readOnly bool) *view {
+	if !separated() {
+		return nil
+	}
+	v := &view{readOnly: readOnly, hidden: personal(), seen: []string{c.policyFile()}}
+	for _, other := range p.Persons {
+		if other != person {
+			v.hidden = append(v.hidden, string(other.Home))
+			continue
+		}
+		v.seen = append(v.seen, string(other.Home))
+		if real, err := filepath.EvalSymlinks(string(other.Home)); err == nil {
+			v.seen = append(v.seen, real)
+		}
+	}
+	if person == nil {
+		v.seen = append(v.seen, c.state(), c.run())
+	}
+	return v
 }
 
 func (c *Config) keeperUID() uint32 {

@@ -12,6 +12,10 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"countersign/internal/protocol"
 )
 
 // supervisor keeps processes running.
@@ -42,10 +46,6 @@ type process struct {
 // in a row is started again after a pause. They are stopped in the reverse
 // order.
 func (s *supervisor) run(ctx context.Context, specs []spec, ready func(map[string]int)) (err error) {
-	// A child is told of its parent's death by the death of the thread that
-	// started it, so that is one thread, which lives as long as this call.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	var running []*process
 	defer func() {
 		for i := len(running) - 1; i >= 0; i-- {
@@ -83,6 +83,11 @@ func (s *supervisor) restart(ctx context.Context, deaths chan *process) {
 		case <-ctx.Done():
 			return
 		case p := <-deaths:
+			if p.cmd.ProcessState.ExitCode() == protocol.ExitAgain {
+				s.log.Info("out of date; starting it again", "process", p.name)
+				later(p, 0)
+				continue
+			}
 			wait := p.dies(time.Now())
 			s.log.Error("died; restarting", "process", p.name, "error", p.cmd.ProcessState.String(), "in", wait)
 			later(p, wait)
@@ -120,28 +125,80 @@ func (s *supervisor) start(ctx context.Context, p *process, deaths chan *process
 	cmd.Dir, cmd.Env, cmd.Stderr = "/", []string{}, s.stderr
 	cmd.ExtraFiles = append(append([]*os.File{}, p.handles...), tell)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential, Setpgid: true, Pdeathsig: syscall.SIGTERM}
-	err = cmd.Start()
+	died := make(chan struct{})
+	err = s.spawn(p.spec, cmd, died)
 	tell.Close()
 	if err != nil {
 		return fmt.Errorf("starting %s: %w", p.name, err)
 	}
-	p.cmd, p.died = cmd, make(chan struct{})
-	go func(cmd *exec.Cmd, died chan struct{}) {
-		cmd.Wait()
-		close(died)
-	}(p.cmd, p.died)
+	p.cmd, p.died = cmd, died
 	if err := awaitReady(ctx, hear); err != nil {
 		s.stop(p)
 		return fmt.Errorf("%s does not serve: %w", p.name, err)
 	}
-	go func(died chan struct{}) {
+	go func() {
 		<-died
 		select {
 		case deaths <- p:
 		case <-ctx.Done():
 		}
-	}(p.died)
+	}()
 	return nil
+}
+
+// spawn starts a process from a thread of its own, which lives until the
+// process has died and was waited for, which closes died: by the death of that thread the process
+// would be told of its parent's, and its view of the filesystem is that
+// thread's, which nothing else may run on.
+func (s *supervisor) spawn(p spec, cmd *exec.Cmd, died chan struct{}) error {
+	started := make(chan error)
+	onThread(func() {
+		if err := s.enter(p); err != nil {
+			started <- err
+			return
+		}
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			cmd.Wait()
+			close(died)
+		}
+	})
+	return <-started
+}
+
+// enter takes on a process's view, or says that it cannot be had.
+func (s *supervisor) enter(p spec) error {
+	if p.view == nil {
+		return nil
+	}
+	err := p.view.enter()
+	if errors.Is(err, errNoMounts) {
+		s.log.Warn("no mounts of its own keep homes apart; Landlock does", "process", p.name, "error", err)
+		return nil
+	}
+	return err
+}
+
+// onThread runs f on a thread that ends with it. The first thread of a process
+// never ends, and would show f's view as the whole process's: it is kept busy
+// until f has another.
+func onThread(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != unix.Getpid() {
+			f()
+			return
+		}
+		other := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(other)
+			f()
+		}()
+		<-other
+		runtime.UnlockOSThread()
+	}()
 }
 
 // awaitReady waits for the line that a daemon says once it serves.
@@ -173,6 +230,7 @@ func (s *supervisor) stop(p *process) error {
 		return nil
 	case <-time.After(stopWithin):
 		p.cmd.Process.Kill()
+		<-p.died
 		return fmt.Errorf("%s did not stop within %v and was killed", p.name, stopWithin)
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"countersign/internal/policy"
+	"countersign/internal/trust"
 )
 
 // Config says what is to run.
@@ -106,6 +107,11 @@ func (c *Config) prepare() (*policy.Policy, error) {
 	if c.Root, err = filepath.Abs(c.Root); err != nil {
 		return nil, err
 	}
+	if c.PolicyFile != "" {
+		if c.PolicyFile, err = filepath.Abs(c.PolicyFile); err != nil {
+			return nil, err
+		}
+	}
 	if c.PolicyFile == "" {
 		p, err := c.ownPolicy()
 		if err != nil {
@@ -150,22 +156,30 @@ func (c *Config) ownPolicy() (*policy.Policy, error) {
 	return p, c.check(p)
 }
 
-// layRoot makes the root directory. Other users must be able to walk to the
-// sockets in it where there are any others.
+// layRoot makes the root directory, in no place that another user could change
+// or has chosen. Other users must be able to walk to the sockets in it where
+// there are any others.
 func (c *Config) layRoot() error {
 	mode := os.FileMode(0o700)
 	if separated() {
 		mode = 0o755
 	}
-	if err := os.MkdirAll(c.Root, mode); err != nil {
-		return fmt.Errorf("making the root: %w", err)
+	self := uint32(os.Geteuid())
+	if err := trust.Links(c.Root, self); err != nil {
+		return fmt.Errorf("the root %s: %w", c.Root, err)
 	}
-	if err := os.Chmod(c.Root, mode); err != nil {
+	if err := os.MkdirAll(c.Root, mode); err != nil {
 		return fmt.Errorf("making the root: %w", err)
 	}
 	real, err := filepath.EvalSymlinks(c.Root)
 	if err != nil {
 		return err
+	}
+	if err := trust.Way(real, self); err != nil {
+		return fmt.Errorf("the root %s: %w", c.Root, err)
+	}
+	if err := os.Chmod(real, mode); err != nil {
+		return fmt.Errorf("making the root: %w", err)
 	}
 	c.Root = real
 	for dir := real; separated(); dir = filepath.Dir(dir) {
@@ -261,6 +275,11 @@ func (c *Config) layOut() error {
 	} {
 		if err := os.Mkdir(d.path, d.mode); err != nil && !errors.Is(err, os.ErrExist) {
 			return fmt.Errorf("laying out the root: %w", err)
+		}
+		if info, err := os.Lstat(d.path); err != nil {
+			return fmt.Errorf("laying out the root: %w", err)
+		} else if !info.IsDir() {
+			return fmt.Errorf("laying out the root: %s is no directory", d.path)
 		}
 		if err := os.Chmod(d.path, d.mode); err != nil {
 			return fmt.Errorf("laying out the root: %w", err)

@@ -16,6 +16,7 @@ import (
 
 	"countersign/internal/action"
 	"countersign/internal/journal"
+	"countersign/internal/testas"
 )
 
 const (
@@ -35,9 +36,7 @@ type disk struct {
 
 func newDisk(t *testing.T) *disk {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("cutting power needs root, to mount a filesystem")
-	}
+	testas.Root(t)
 	dir := t.TempDir()
 	d := &disk{t: t, image: filepath.Join(dir, "image"), at: filepath.Join(dir, "mount")}
 	if err := os.Mkdir(d.at, 0o700); err != nil {

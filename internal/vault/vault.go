@@ -132,6 +132,15 @@ func (v *Vault) Note(person string, ref journal.Ref) {
 	}
 }
 
+// Room says whether Prepare would accept this content now.
+func (v *Vault) Room(person string, hash action.Hash, size int64) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s := v.shelf(person)
+	_, held := s.held[hash]
+	return held || size <= MaxContent && size <= v.cfg.Quota-s.used
+}
+
 // Used gives how many bytes are kept for a person.
 func (v *Vault) Used(person string) int64 {
 	v.mu.Lock()

@@ -110,6 +110,11 @@ func (c *conn) answer(ctx context.Context, item []byte) bool {
 		c.refuse(req.ID, c.s.refusalOf(err, c.s.cfg.Name, attrs...))
 		return false
 	}
+	giveBack, err := c.placeFor(ctx, req.Method)
+	if err != nil {
+		return c.refuse(req.ID, c.s.refusalOf(err, methodName(req.Method), attrs...)) == nil
+	}
+	defer giveBack()
 	result, handles, err := c.perform(ctx, req)
 	defer closeAll(handles)
 	if err == nil {
@@ -120,6 +125,16 @@ func (c *conn) answer(ctx context.Context, item []byte) bool {
 	}
 	var p *panicError
 	return c.refuse(req.ID, c.s.refusalOf(err, methodName(req.Method), attrs...)) == nil && !errors.As(err, &p)
+}
+
+// placeFor takes the place that a method's reply may need.
+func (c *conn) placeFor(ctx context.Context, method string) (giveBack func(), err error) {
+	if !c.s.cfg.Methods[method].Large {
+		return func() {}, nil
+	}
+	waiting, cancel := context.WithTimeout(ctx, c.s.cfg.FrameTimeout)
+	defer cancel()
+	return c.s.places.takeLarge(waiting, c.share)
 }
 
 // methodName is a method as a refusal names it: a peer chose it.

@@ -23,6 +23,10 @@ type Method struct {
 	// sending half counts as hanging up. A caller that sends its next request
 	// before the reply to this one gives up being noticed.
 	Cancel bool
+	// Large says that a reply may be over SmallFrame though its request is
+	// not: the request takes a place for large frames until its reply was
+	// taken, so that asking costs no more memory than sending.
+	Large bool
 	// Handle carries the request out. Unless Cancel is set its context never
 	// ends: a request that was read runs to its end.
 	Handle Handler

@@ -19,6 +19,7 @@ import (
 
 	"countersign/internal/canon"
 	"countersign/internal/refusal"
+	"countersign/internal/testas"
 )
 
 const stranger = 61234
@@ -94,17 +95,10 @@ func copyProgram(t *testing.T, to string) {
 	}
 }
 
-func needRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to run a peer under another uid")
-	}
-}
-
 // P2: a wrong peer is told from its uid alone, before a byte of it is read:
 // one refusal with id 0, and the end. The count of it is reported.
 func TestWrongPeer(t *testing.T) {
-	needRoot(t)
+	testas.Root(t)
 	reports := make(chan Caller, 10)
 	var reached atomic.Bool
 	r := serve(t, func(c *Config) {
@@ -136,7 +130,7 @@ func TestWrongPeer(t *testing.T) {
 
 // P2: an admitted peer is known by the uid the kernel names.
 func TestCallerIsTheKernels(t *testing.T) {
-	needRoot(t)
+	testas.Root(t)
 	callers := make(chan Caller, 2)
 	r := serve(t, func(c *Config) {
 		c.Methods["who"] = Method{May: anyone, Handle: func(_ context.Context, c Caller, _ canon.Raw) (Reply, error) {
@@ -278,5 +272,31 @@ func TestLargeLimits(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// T18: a method whose reply may be large takes a large frame's place for it,
+// however small its request is, and one more is told busy.
+func TestLargeReplies(t *testing.T) {
+	hold, entered := make(chan struct{}), make(chan struct{}, 2)
+	r := serve(t, func(c *Config) {
+		c.MaxLargeUID, c.FrameTimeout = 1, 300*time.Millisecond
+		c.Methods["hold"] = Method{May: anyone, Large: true, Handle: func(context.Context, Caller, canon.Raw) (Reply, error) {
+			entered <- struct{}{}
+			<-hold
+			return Reply{}, nil
+		}}
+	})
+	first, second := r.dial(t), r.dial(t)
+	send(t, first, requestFrame(t, 1, "hold", nil))
+	<-entered
+	send(t, second, requestFrame(t, 2, "hold", nil))
+	wantCode(t, receive(t, second), 2, "busy")
+	close(hold)
+	receive(t, first)
+	eventually(t, "no place is held", func() bool { return r.largeHeld() == 0 })
+	send(t, second, requestFrame(t, 3, "hold", nil))
+	if resp := receive(t, second); resp.ID != 3 || resp.Refusal != nil {
+		t.Errorf("the connection does not go on: %v", resp.Refusal)
 	}
 }

@@ -3,6 +3,7 @@ package road
 import (
 	"crypto/rand"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -135,21 +136,26 @@ func TestKeeperKilled(t *testing.T) {
 	})
 	for name, at := range map[string]struct {
 		call   string
-		opened func(w *world, path string) bool // the window is open
+		opened func(path string) bool // the window is open
 	}{
-		"before the exchange": {"renameat2", func(w *world, _ string) bool { return len(lab.Leftovers(w.Home("alice"))) > 0 }},
-		"after the exchange":  {"unlinkat", func(w *world, path string) bool { return stands(w, path) == k.after }},
+		"before the exchange": {"renameat2", func(path string) bool { return len(lab.Leftovers(filepath.Dir(path))) > 0 }},
+		"after the exchange":  {"unlinkat", func(path string) bool { return read(path) == k.after }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := start(t)
 			path, a := k.make(w)
 			w.trace([]string{"scribe@alice"}, "-e", "trace="+at.call, "-e", "inject="+at.call+":delay_enter=1s")
 			keeper := w.PID("keeper")
-			ended := make(chan protocol.Transaction)
-			go func() { ended <- w.insist(a) }()
-			w.eventually("the scribe is at it", func() bool { return at.opened(w, path) })
-			w.must(syscall.Kill(keeper, syscall.SIGKILL))
-			got := <-ended
+			killed := make(chan bool, 1)
+			go func() {
+				opened := soon(func() bool { return at.opened(path) })
+				syscall.Kill(keeper, syscall.SIGKILL)
+				killed <- opened
+			}()
+			got := w.insist(a)
+			if !<-killed {
+				t.Fatal("the scribe never was at it")
+			}
 			if got.State != protocol.StateLanded {
 				t.Errorf("a request once read runs to its end: %s, %+v", got.State, got.Outcome)
 			}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -22,7 +23,17 @@ import (
 // the place of alice's own from before the keeper's first question.
 type liar struct {
 	w      *world
-	answer func(path action.Path) (protocol.CaptureResult, []*os.File)
+	mu     sync.Mutex
+	answer lie
+}
+
+type lie func(path action.Path) (protocol.CaptureResult, []*os.File)
+
+// tell sets what is answered from now on.
+func (l *liar) tell(a lie) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.answer = a
 }
 
 func (l *liar) serve() {
@@ -37,6 +48,8 @@ func (l *liar) serve() {
 		Methods: map[string]wire.Method{protocol.Capture: {
 			May: func(wire.Caller) error { return nil },
 			Handle: wire.TypedHandles(func(_ context.Context, _ wire.Caller, in protocol.CaptureParams) (protocol.CaptureResult, []*os.File, error) {
+				l.mu.Lock()
+				defer l.mu.Unlock()
 				res, handles := l.answer(in.Paths[0])
 				return res, handles, nil
 			}),
@@ -99,7 +112,7 @@ func TestLyingReader(t *testing.T) {
 	runs := w.put("run.sh", "one\n", 0o755)
 	other := w.put("b.txt", "other\n", 0o644)
 	one := func(fs ...*os.File) []*os.File { return fs }
-	lies := map[string]func(p action.Path) (protocol.CaptureResult, []*os.File){
+	lies := map[string]lie{
 		"no handle": func(p action.Path) (protocol.CaptureResult, []*os.File) { return w.honest(p), nil },
 		"two handles": func(p action.Path) (protocol.CaptureResult, []*os.File) {
 			return w.honest(p), one(w.open(path, 0), w.open(path, 0))
@@ -164,25 +177,33 @@ func TestLyingReader(t *testing.T) {
 			return r, one(w.open(string(p), 0))
 		},
 	}
+	keeper := w.PID("keeper")
+	var open int
 	for name, lie := range lies {
-		l.answer = lie
+		l.tell(lie)
 		tr, err := w.act(lab.Claude, write(path, "two\n"))
 		w.nothingLanded(name, tr, err)
 		w.holds(path, "one\n")
+		if open == 0 {
+			open = openFiles(keeper)
+		}
+	}
+	if now := openFiles(keeper); now > open+5 {
+		t.Errorf("the keeper had %d files open, and has %d", open, now)
 	}
 	// Policy asks about what can be run: a reader that denies that it can
 	// must not get it landed alone.
-	l.answer = func(p action.Path) (protocol.CaptureResult, []*os.File) {
+	l.tell(func(p action.Path) (protocol.CaptureResult, []*os.File) {
 		r := w.honest(p)
 		r.Facts[0].Base.Version.Mode = 0o644
 		return r, one(w.open(string(p), 0))
-	}
+	})
 	tr, err := w.act(lab.Claude, write(runs, "two\n"))
 	w.nothingLanded("not a program", tr, err)
 	w.holds(runs, "one\n")
 	w.holds(other, "other\n")
 	w.clean()
-	if pid := w.Ready.Processes["keeper"]; w.PID("keeper") != pid {
+	if w.PID("keeper") != keeper {
 		t.Error("the keeper did not survive it")
 	}
 }

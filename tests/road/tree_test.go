@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -116,7 +115,9 @@ func edit(t *testing.T, i int, path string) action.Action {
 func TestRealTree(t *testing.T) {
 	w := start(t)
 	tree := w.alice("src")
-	src := filepath.Join(runtime.GOROOT(), "src")
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	w.must(err)
+	src := filepath.Join(strings.TrimSpace(string(goroot)), "src")
 	for _, c := range [][]string{
 		{"cp", "-a", src, tree}, {"chmod", "-R", "u+w", tree}, {"chown", "-R", "61201:61201", tree},
 	} {

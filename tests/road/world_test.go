@@ -119,7 +119,7 @@ func (w *world) call(uid uint32, socket, method string, params, result any) erro
 		return err
 	}
 	defer c.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	return c.Call(ctx, method, params, result)
 }
@@ -175,12 +175,22 @@ func (w *world) log(uid uint32, socket string) []protocol.Transaction {
 // eventually waits for a condition, and fails the test where it does not come.
 func (w *world) eventually(what string, is func() bool) {
 	w.t.Helper()
-	const within, every = 20 * time.Second, 5 * time.Millisecond
-	for end := time.Now().Add(within); !is(); time.Sleep(every) {
+	if !soon(is) {
+		w.t.Fatalf("it did not come to pass within %v: %s", patience, what)
+	}
+}
+
+const patience = 20 * time.Second
+
+// soon waits for a condition, and says whether it came.
+func soon(is func() bool) bool {
+	const every = 5 * time.Millisecond
+	for end := time.Now().Add(patience); !is(); time.Sleep(every) {
 		if time.Now().After(end) {
-			w.t.Fatalf("it did not come to pass within %v: %s", within, what)
+			return false
 		}
 	}
+	return true
 }
 
 // settled waits until a transaction has ended, whoever has to come back first.

@@ -26,6 +26,9 @@ type row struct {
 // A row reads: - S2. What stands. [internal/beneath TestX, TestY; tests/road TestZ]
 var rowForm = regexp.MustCompile(`^- ([A-Z][0-9]+)\. .+ \[(.+)\]$`)
 
+// itemForm begins a row, in pages that hold other lists too.
+var itemForm = regexp.MustCompile(`^- \**[A-Z][0-9]`)
+
 func rows(t *testing.T, files ...string) []row {
 	t.Helper()
 	var out []row
@@ -37,7 +40,7 @@ func rows(t *testing.T, files ...string) []row {
 		defer f.Close()
 		lines := bufio.NewScanner(f)
 		for n := 1; lines.Scan(); n++ {
-			if !strings.HasPrefix(lines.Text(), "- ") {
+			if !itemForm.MatchString(lines.Text()) {
 				continue
 			}
 			m := rowForm.FindStringSubmatch(lines.Text())

@@ -15,6 +15,7 @@
 //	put WHO MODE PATH TEXT     a file as WHO would have made it
 //	stands PATH MODE WHO TEXT  what a file must be
 //	has KEY...                 keys that the JSON printed last must have at its top
+//	machine CODE COMMAND ...   a command as root of a machine of the script's own
 //	get VAR KEY[.KEY...]       a variable from the JSON printed last
 //
 // Files and arguments may name $ALICE and $BOB, the homes, and $ROOT.
@@ -45,7 +46,7 @@ func TestScripts(t *testing.T) {
 	testas.Root(t)
 	commands := map[string]func(*testscript.TestScript, bool, []string){
 		"up": up, "up-again": upAgain, "down": down, "crash": crash, "propose": propose, "shown": shown,
-		"put": put, "stands": stands, "has": has, "get": get, "fill": fill, "flip": flip, "tear": tear, "retouch": retouch,
+		"put": put, "stands": stands, "has": has, "get": get, "fill": fill, "flip": flip, "tear": tear, "retouch": retouch, "machine": machine,
 	}
 	for name, uid := range users() {
 		commands[name] = func(ts *testscript.TestScript, neg bool, args []string) { run(ts, neg, uid, "", args) }

@@ -9,9 +9,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"countersign/internal/refusal"
+	"countersign/internal/trust"
 )
 
 // Config says which server is called, and how patiently.
@@ -43,8 +42,11 @@ func Dial(ctx context.Context, cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, dialError(cfg.Path, err)
 	}
-	if err := trustDirs(cfg.Path, dir, uint32(os.Geteuid())); err != nil {
-		return nil, err
+	var bad *trust.Untrusted
+	if err := trust.Way(dir, uint32(os.Geteuid())); errors.As(err, &bad) {
+		return nil, untrusted(cfg.Path, "%v", bad)
+	} else if err != nil {
+		return nil, dialError(cfg.Path, err)
 	}
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "unix", filepath.Join(dir, filepath.Base(cfg.Path)))
@@ -60,29 +62,6 @@ func (cfg Config) bound(ctx context.Context) (context.Context, context.CancelFun
 		return context.WithCancel(ctx)
 	}
 	return context.WithTimeout(ctx, cfg.Timeout)
-}
-
-// trustDirs walks from the socket's directory, which is free of links, up to
-// the root. Only above the directory itself is a sticky one that others may
-// write to good enough: its entries are renamed by their owners alone.
-func trustDirs(socket, dir string, euid uint32) error {
-	for at := dir; ; at = filepath.Dir(at) {
-		var st unix.Stat_t
-		if err := unix.Lstat(at, &st); err != nil {
-			return dialError(socket, &os.PathError{Op: "lstat", Path: at, Err: err})
-		}
-		switch sticky := st.Mode&unix.S_ISVTX != 0 && at != dir; {
-		case st.Mode&unix.S_IFMT != unix.S_IFDIR:
-			return untrusted(socket, "%q is no directory", at)
-		case st.Uid != 0 && st.Uid != euid:
-			return untrusted(socket, "its directory %q belongs to uid %d, neither root nor this user", at, st.Uid)
-		case st.Mode&0o022 != 0 && !sticky:
-			return untrusted(socket, "others may write to its directory %q (mode %04o)", at, st.Mode&0o7777)
-		}
-		if at == "/" {
-			return nil
-		}
-	}
 }
 
 func untrusted(socket, why string, args ...any) error {

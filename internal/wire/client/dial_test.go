@@ -10,6 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"countersign/internal/refusal"
+	"countersign/internal/testas"
+	"countersign/internal/trust"
 )
 
 // P2: a socket is trusted only where every directory above it belongs to root
@@ -55,9 +57,7 @@ func TestDirectoriesAreTrusted(t *testing.T) {
 // P2: a directory of another user's is refused, at the socket and above it,
 // and through a link too.
 func TestForeignDirectories(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to give a directory away")
-	}
+	testas.Root(t)
 	tmp := t.TempDir()
 	foreign, own := filepath.Join(tmp, "foreign"), filepath.Join(tmp, "foreign", "own")
 	link := filepath.Join(tmp, "link")
@@ -81,7 +81,7 @@ func TestForeignDirectories(t *testing.T) {
 	} else {
 		c.Close()
 	}
-	if err := trustDirs("s", foreign, 61234); err != nil {
+	if err := trust.Way(foreign, 61234); err != nil {
 		t.Errorf("asked by its owner: %v", err)
 	}
 }
@@ -107,9 +107,7 @@ func TestDialErrors(t *testing.T) {
 
 // P2: a socket that the kernel does not let this user open is not-permitted.
 func TestDialNotPermitted(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to make a socket that another may not open")
-	}
+	testas.Root(t)
 	dir, err := os.MkdirTemp("", "wire")
 	if err != nil {
 		t.Fatal(err)

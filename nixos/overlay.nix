@@ -1,0 +1,2 @@
+# Adds `countersign` to nixpkgs.
+final: _: { countersign = final.callPackage ./package.nix { }; }

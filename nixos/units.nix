@@ -1,0 +1,130 @@
+# The files for the service manager, made of those in units/: the same text, but
+# for the paths of the programs, which lie in the store here.
+{
+  lib,
+  package,
+  persons,
+}:
+let
+  source = ../units;
+
+  moved = {
+    "/usr/libexec/countersign" = "${package}/libexec/countersign";
+    "/usr/share/doc/countersign" = "${package}/share/doc/countersign";
+  };
+  here =
+    name:
+    let
+      text = lib.replaceStrings (lib.attrNames moved) (lib.attrValues moved) (
+        builtins.readFile (source + "/${name}")
+      );
+    in
+    if lib.hasInfix "/usr/" text then
+      throw "units/${name} names a path beneath /usr that nixos/units.nix does not know"
+    else
+      text;
+
+  isUnit = name: builtins.match ".*\\.(service|socket|target|timer|path)" name != null;
+  units = lib.filter isUnit (lib.attrNames (builtins.readDir source));
+  isTemplate = lib.hasInfix "@.";
+
+  # A person's instance of a template, named as systemd-escape names it: of
+  # what a name may hold, only - means something else in the name of a unit.
+  instance =
+    template: name:
+    lib.replaceStrings [ "@" ] [ "@${lib.replaceStrings [ "-" ] [ "\\x2d" ] name}" ] template;
+
+  # A path in a list of paths of a unit's: quoted, with %, which begins a
+  # specifier, doubled.
+  listed = path: "\"${lib.replaceStrings [ "\\" "\"" "%" ] [ "\\\\" "\\\"" "%%" ] path}\"";
+
+  # Places that hold homes, and that the units hide by themselves.
+  hidden = [
+    "/home"
+    "/root"
+    "/run"
+    "/srv"
+    "/mnt"
+    "/media"
+    "/opt"
+    "/var"
+    "/tmp"
+  ];
+
+  # What a service of one person's sees of the homes: theirs, by its real path,
+  # read-only for the reader, and nothing in it is run. Elsewhere than in the
+  # places above, the homes beside it are hidden here.
+  home =
+    let
+      beside =
+        path:
+        let
+          parent = dirOf path;
+        in
+        lib.optionalString (
+          parent != "/" && !lib.any (place: lib.hasPrefix "${place}/" path) hidden
+        ) "TemporaryFileSystem=${listed "${parent}:ro,noexec"}\n";
+    in
+    {
+      "countersign-reader@.service" = path: ''
+        [Service]
+        ${beside path}ProtectHome=tmpfs
+        BindReadOnlyPaths=${listed path}
+        NoExecPaths=${listed path}
+      '';
+      "countersign-scribe@.service" = path: ''
+        [Service]
+        ${beside path}BindPaths=${listed path}
+        NoExecPaths=${listed path}
+      '';
+    };
+
+  # A switch restarts a service that changed in one step, and leaves its socket
+  # open: callers wait for it instead of being refused.
+  restart = ''
+    [Service]
+    X-StopIfChanged=false
+  '';
+
+  # An instance is a file of its own, though it has the template's text: a
+  # switch stops what has no file any more, and that is how a person goes.
+  instances = lib.concatMapAttrs (
+    person: settings:
+    lib.concatMapAttrs (
+      template: text:
+      {
+        ${instance template person} = text;
+      }
+      // lib.optionalAttrs (home ? ${template}) {
+        "${instance template person}.d/home.conf" = home.${template} settings.home;
+      }
+    ) (lib.filterAttrs (name: _: isTemplate name) plain)
+  ) persons;
+
+  plain = lib.genAttrs units here;
+  system = plain // instances;
+  services = lib.filter (name: lib.hasSuffix ".service" name && !isTemplate name) (
+    lib.attrNames system
+  );
+  restarts = lib.genAttrs (map (name: "${name}.d/nixos.conf") services) (_: restart);
+in
+{
+  # By path in a package; the text of each.
+  files =
+    lib.mapAttrs' (name: lib.nameValuePair "lib/systemd/system/${name}") (system // restarts)
+    // {
+      "lib/tmpfiles.d/countersign.conf" = here "tmpfiles.conf";
+    };
+
+  # What countersign.target wants, templates by their instances.
+  wanted =
+    lib.concatMap (
+      name:
+      if !lib.hasInfix "\nWantedBy=countersign.target\n" plain.${name} then
+        [ ]
+      else if isTemplate name then
+        map (instance name) (lib.attrNames persons)
+      else
+        [ name ]
+    ) units;
+}

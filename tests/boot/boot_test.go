@@ -1,0 +1,259 @@
+package boot
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"countersign/internal/testas"
+)
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	if os.Getenv(helperVariable) == "" {
+		defer built.remove()
+		return m.Run()
+	}
+	if err := help(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// prepared has what machines are loaded with.
+type prepared struct{ sources, self string }
+
+// built is made once for all tests, by the first that needs it.
+var built = &once{}
+
+type once struct {
+	sync.Once
+	prepared
+	err error
+}
+
+func (o *once) remove() { os.RemoveAll(o.sources) }
+
+func prepare(t *testing.T) prepared {
+	t.Helper()
+	testas.Root(t)
+	for _, program := range []string{"systemd-nspawn", "nsenter", "dpkg-deb"} {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv(testas.NeedsRoot) == "fail" {
+				t.Fatal(err)
+			}
+			t.Skip(err)
+		}
+	}
+	if testing.Short() {
+		t.Skip("boots machines")
+	}
+	built.Do(func() {
+		built.sources, built.err = os.MkdirTemp("", "countersign-install-")
+		if built.err == nil {
+			built.err = collect(built.sources, "0.1", "0.2")
+		}
+		if built.err == nil {
+			built.self, built.err = os.Executable()
+		}
+	})
+	must(t, built.err)
+	return built.prepared
+}
+
+// booted gives a machine that is up, with nothing of Countersign's installed.
+func (p prepared) booted(t *testing.T) *Machine {
+	t.Helper()
+	lower := os.Getenv("COUNTERSIGN_BOOT_ROOT")
+	if lower == "" {
+		lower = "/"
+	}
+	m, err := New(lower, map[string]string{sources: p.sources, helper: p.self})
+	must(t, err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(m.Run("journalctl", "--no-pager", "-o", "short-monotonic", "-u", "countersign-*", "-n", "60").Out)
+		}
+		if err := errors.Join(m.Cut(), m.Remove()); err != nil {
+			t.Error(err)
+		}
+	})
+	must(t, m.Start())
+	return m
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const byMake = "make -C " + sources + " install BIN=" + sources + "/bin"
+
+// road walks the whole road in a person's home: what policy lands by itself,
+// what waits for the owner, and the undo of both.
+func (m *Machine) road(t *testing.T, person, nonce string) {
+	t.Helper()
+	note, program := homeOf(person)+"/note.txt", homeOf(person)+"/greet.sh"
+	plain, err := m.propose(nonce, proposal(note, "write", "hello\n"))
+	must(t, err, plain.expect("landed"), m.holds(person, note, "hello\n", "644"))
+	asked, err := m.propose(nonce+" program", proposal(program, "program", "#!/bin/sh\necho hello\n"))
+	must(t, err, asked.expect("waiting"), m.holds(person, program, "", ""))
+	landed, err := m.countersign(person, "", "approve", asked.ID+"@"+asked.Prefix, "--json")
+	must(t, err, landed.expect("landed"), m.holds(person, program, "#!/bin/sh\necho hello\n", "755"))
+	for _, id := range []string{plain.ID, asked.ID} {
+		back, err := m.countersign(person, "", "undo", id, "--yes", "--json")
+		must(t, err, back.expect("landed"))
+	}
+	must(t, m.holds(person, note, "", ""), m.holds(person, program, "", ""))
+	if r := m.As(person, "", "countersign", "verify"); r.Code != 0 {
+		t.Errorf("verify: %s%s", r.Out, r.Err)
+	}
+}
+
+// holds checks that a file is a person's, with a content and a mode; with
+// neither, that it is not there.
+func (m *Machine) holds(person, path, content, mode string) error {
+	r := m.Run("sh", "-c", `[ -e "$1" ] || exit 0; cat "$1"; stat -c %U:%G:%a "$1"`, "sh", path)
+	want := ""
+	if mode != "" {
+		want = fmt.Sprintf("%s%s:%s:%s\n", content, person, person, mode)
+	}
+	if r.Out != want {
+		return fmt.Errorf("%s has %q, not %q", path, r.Out, want)
+	}
+	return nil
+}
+
+// P5, P7: installed by make on a booted machine, with two persons and an agent
+// added by one command each, the whole road is walked by real users, for a
+// home that is not beneath /home and a name that unit names escape as well.
+func TestRoad(t *testing.T) {
+	m := prepare(t).booted(t)
+	must(t, m.must(byMake), m.populate())
+	m.road(t, alice, "first")
+	m.road(t, anna, "second")
+	m.exposure(t)
+	t.Run("doors", m.doors)
+	t.Run("walls", m.walls)
+	t.Run("removed", m.removed)
+}
+
+// exposure holds the figures that systemd gives the services as they run.
+func (m *Machine) exposure(t *testing.T) {
+	t.Helper()
+	for unit, most := range map[string]string{
+		"countersign-keeper.service": "4", "countersign-reader@alice.service": "5", "countersign-scribe@alice.service": "5",
+	} {
+		if _, err := m.PID(unit); err != nil {
+			t.Error(err)
+		}
+		if r := m.Run("systemd-analyze", "security", "--no-pager", "--threshold="+most, unit); r.Code != 0 {
+			t.Errorf("%s: %s", unit, r.Out)
+		}
+	}
+}
+
+// removed takes one person away again: nothing of them is left but in the
+// journal, and the other person's road is open.
+func (m *Machine) removed(t *testing.T) {
+	must(t, m.must("countersign person remove anna-maria"))
+	r := m.Run("sh", "-c", `grep -rl anna /etc/countersign /etc/systemd/system /run/countersign; systemctl list-units --all --plain --no-legend 'countersign-*' | grep anna`)
+	if r.Out != "" {
+		t.Errorf("left: %s", r.Out)
+	}
+	m.road(t, alice, "third")
+}
+
+// P5: a kill of each daemon, a restart of all of them, an ordinary reboot and
+// a cut of the power, in the middle of traffic: every proposal lands once, and
+// what waited still waits.
+func TestInterrupted(t *testing.T) {
+	m := prepare(t).booted(t)
+	must(t, m.must("dpkg -i "+sources+"/0.1.deb"), m.populate())
+	waits, err := m.propose("waits", proposal("/home/alice/waits.sh", "program", "#!/bin/sh\n"))
+	must(t, err, waits.expect("waiting"))
+	kill := func(unit string) func() error {
+		return func() error { return m.must("systemctl kill -s KILL " + unit) }
+	}
+	for i, interrupt := range []func() error{
+		kill("countersign-keeper.service"), kill("countersign-reader@alice.service"), kill("countersign-scribe@alice.service"),
+		func() error { return m.must("systemctl restart 'countersign-*.service'") },
+		func() error { return errors.Join(m.Stop(), m.Start()) },
+		func() error { return errors.Join(m.Cut(), m.Start()) },
+	} {
+		m.traffic(t, fmt.Sprintf("/home/alice/traffic-%d", i), interrupt)
+	}
+	landed, err := m.countersign(alice, "", "approve", waits.ID+"@"+waits.Prefix, "--json")
+	must(t, err, landed.expect("landed"))
+}
+
+// traffic proposes one line after another to one file while something
+// interrupts, and holds that each landed, and landed once.
+func (m *Machine) traffic(t *testing.T, path string, interrupt func() error) {
+	t.Helper()
+	const lines, at = 8, 3
+	interrupted := make(chan error, 1)
+	var want strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&want, "line %d\n", i)
+		if i == at {
+			go func() { interrupted <- interrupt() }()
+		}
+		got, err := m.propose(path+want.String(), proposal(path, "write", want.String()))
+		must(t, err, got.expect("landed"))
+	}
+	must(t, <-interrupted, m.holds(alice, path, want.String(), "644"))
+	var log struct {
+		Transactions []struct {
+			State string   `json:"state"`
+			Paths []string `json:"paths"`
+		} `json:"transactions"`
+	}
+	r := m.As(alice, "", "countersign", "log", "--json", "-n", "1000")
+	must(t, json.Unmarshal([]byte(r.Out), &log))
+	landed := 0
+	for _, one := range log.Transactions {
+		if one.State == "landed" && slices.Contains(one.Paths, path) {
+			landed++
+		}
+	}
+	if landed != lines {
+		t.Errorf("%d actions landed on %s, not %d", landed, path, lines)
+	}
+}
+
+// P8: a package upgraded keeps journal, vault and what waits; one removed
+// keeps them too, and runs nothing; one installed again goes on from them.
+func TestPackage(t *testing.T) {
+	m := prepare(t).booted(t)
+	must(t, m.must("dpkg -i "+sources+"/0.1.deb"), m.populate())
+	plain, err := m.propose("plain", proposal("/home/alice/note.txt", "write", "hello\n"))
+	must(t, err, plain.expect("landed"))
+	waits, err := m.propose("waits", proposal("/home/alice/greet.sh", "program", "#!/bin/sh\n"))
+	must(t, err, waits.expect("waiting"))
+	before, err := m.PID("countersign-keeper.service")
+	must(t, err, m.must("dpkg -i "+sources+"/0.2.deb"))
+	if after, err := m.PID("countersign-keeper.service"); err != nil || after == before {
+		t.Errorf("the keeper runs on as process %d: %v", after, err)
+	}
+	landed, err := m.countersign(alice, "", "approve", waits.ID+"@"+waits.Prefix, "--json")
+	must(t, err, landed.expect("landed"))
+	must(t, m.must("dpkg -r countersign", "test -s /etc/countersign/policy.toml", "test -n \"$(ls /var/lib/countersign)\""))
+	if r := m.Run("sh", "-c", "ls /run/countersign; systemctl list-units --plain --no-legend 'countersign*'; pgrep -u countersign-keeper"); r.Out != "" {
+		t.Errorf("still there: %s", r.Out)
+	}
+	must(t, m.must("dpkg -i "+sources+"/0.2.deb",
+		"systemctl enable --now countersign-reader@alice.socket countersign-scribe@alice.socket"))
+	back, err := m.countersign(alice, "", "undo", plain.ID, "--yes", "--json")
+	must(t, err, back.expect("landed"), m.holds(alice, "/home/alice/note.txt", "", ""))
+}
