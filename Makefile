@@ -2,7 +2,7 @@
 export CGO_ENABLED = 0
 GO ?= go
 
-.PHONY: all build demo test race fuzz bench vet install uninstall deb clean help
+.PHONY: all build demo test race fuzz boot-trixie bench vet install uninstall deb clean help
 
 all: build
 
@@ -25,6 +25,12 @@ fuzz: ## every fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list ./...); do \
 	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	    echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+
+TRIXIE ?= /var/tmp/countersign-trixie
+boot-trixie: ## tests/boot on a Debian 13 root as well, made in TRIXIE; as root, with mmdebstrap
+	test -d $(TRIXIE) || mmdebstrap --variant=minbase --dpkgopt=force-unsafe-io \
+	  --include=systemd,systemd-sysv,dbus,libpam-systemd,git,make,procps trixie $(TRIXIE)
+	COUNTERSIGN_BOOT_ROOT=$(TRIXIE) $(GO) test -count=1 ./tests/boot
 
 bench: ## ratios, side by side in one run
 	$(GO) test -run '^$$' -bench . -benchtime 3s ./tests/bench
@@ -72,4 +78,4 @@ clean: ## what was built
 	rm -rf bin
 
 help:
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'

@@ -46,8 +46,15 @@ func (p *Passed) Serve(ctx context.Context, name string, watch *Watch, prepare f
 	if err := p.tell.ready(status); err != nil {
 		return err
 	}
-	context.AfterFunc(ctx, func() { p.tell.stopping() })
+	said := make(chan struct{})
+	unneeded := context.AfterFunc(ctx, func() {
+		defer close(said)
+		p.tell.stopping()
+	})
 	err = work.Serve(ctx)
+	if !unneeded() {
+		<-said
+	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrAgain):
 		return errors.Join(err, cause)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +34,18 @@ type prepared struct{ sources, self string }
 
 // built is made once for all tests, by the first that needs it.
 var built = &once{}
+
+// tester builds the test binary as one that runs in an empty root directory.
+func tester(dir string) (string, error) {
+	path := filepath.Join(dir, "tester")
+	c := exec.Command("go", "test", "-c", "-o", path, ".")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("building the helper: %w\n%s", err, out)
+	}
+	return path, err
+}
 
 type once struct {
 	sync.Once
@@ -62,20 +75,29 @@ func prepare(t *testing.T) prepared {
 			built.err = collect(built.sources, "0.1", "0.2")
 		}
 		if built.err == nil {
-			built.self, built.err = os.Executable()
+			built.self, built.err = tester(built.sources)
 		}
 	})
 	must(t, built.err)
 	return built.prepared
 }
 
-// booted gives a machine that is up, with nothing of Countersign's installed.
-func (p prepared) booted(t *testing.T) *Machine {
-	t.Helper()
-	lower := os.Getenv("COUNTERSIGN_BOOT_ROOT")
-	if lower == "" {
-		lower = "/"
+// booted runs a test on machines that are up, with nothing of Countersign's
+// installed: one over the root of this system, and one over another root where
+// it is named.
+func booted(t *testing.T, test func(t *testing.T, m *Machine)) {
+	p := prepare(t)
+	lowers := map[string]string{"here": "/"}
+	if other := os.Getenv("COUNTERSIGN_BOOT_ROOT"); other != "" {
+		lowers[filepath.Base(other)] = other
 	}
+	for name, lower := range lowers {
+		t.Run(name, func(t *testing.T) { test(t, p.boot(t, lower)) })
+	}
+}
+
+func (p prepared) boot(t *testing.T, lower string) *Machine {
+	t.Helper()
 	m, err := New(lower, map[string]string{sources: p.sources, helper: p.self})
 	must(t, err)
 	t.Cleanup(func() {
@@ -137,14 +159,16 @@ func (m *Machine) holds(person, path, content, mode string) error {
 // P5, P7: installed by make on a booted machine, with two persons and an agent
 // added by one command each, the whole road is walked by real users, for a
 // home that is not beneath /home and a name that unit names escape as well.
-func TestRoad(t *testing.T) {
-	m := prepare(t).booted(t)
+func TestRoad(t *testing.T) { booted(t, wholeRoad) }
+
+func wholeRoad(t *testing.T, m *Machine) {
 	must(t, m.must(byMake), m.populate())
 	m.road(t, alice, "first")
 	m.road(t, anna, "second")
 	m.exposure(t)
 	t.Run("doors", m.doors)
 	t.Run("walls", m.walls)
+	t.Run("alone", m.alone)
 	t.Run("removed", m.removed)
 }
 
@@ -177,8 +201,9 @@ func (m *Machine) removed(t *testing.T) {
 // P5: a kill of each daemon, a restart of all of them, an ordinary reboot and
 // a cut of the power, in the middle of traffic: every proposal lands once, and
 // what waited still waits.
-func TestInterrupted(t *testing.T) {
-	m := prepare(t).booted(t)
+func TestInterrupted(t *testing.T) { booted(t, interrupted) }
+
+func interrupted(t *testing.T, m *Machine) {
 	must(t, m.must("dpkg -i "+sources+"/0.1.deb"), m.populate())
 	waits, err := m.propose("waits", proposal("/home/alice/waits.sh", "program", "#!/bin/sh\n"))
 	must(t, err, waits.expect("waiting"))
@@ -234,8 +259,9 @@ func (m *Machine) traffic(t *testing.T, path string, interrupt func() error) {
 
 // P8: a package upgraded keeps journal, vault and what waits; one removed
 // keeps them too, and runs nothing; one installed again goes on from them.
-func TestPackage(t *testing.T) {
-	m := prepare(t).booted(t)
+func TestPackage(t *testing.T) { booted(t, packaged) }
+
+func packaged(t *testing.T, m *Machine) {
 	must(t, m.must("dpkg -i "+sources+"/0.1.deb"), m.populate())
 	plain, err := m.propose("plain", proposal("/home/alice/note.txt", "write", "hello\n"))
 	must(t, err, plain.expect("landed"))
@@ -252,8 +278,11 @@ func TestPackage(t *testing.T) {
 	if r := m.Run("sh", "-c", "ls /run/countersign; systemctl list-units --plain --no-legend 'countersign*'; pgrep -u countersign-keeper"); r.Out != "" {
 		t.Errorf("still there: %s", r.Out)
 	}
-	must(t, m.must("dpkg -i "+sources+"/0.2.deb",
-		"systemctl enable --now countersign-reader@alice.socket countersign-scribe@alice.socket"))
+	must(t, m.must("dpkg -i "+sources+"/0.2.deb"))
 	back, err := m.countersign(alice, "", "undo", plain.ID, "--yes", "--json")
 	must(t, err, back.expect("landed"), m.holds(alice, "/home/alice/note.txt", "", ""))
+	must(t, m.must("dpkg -P countersign", "test ! -e /etc/countersign", "test -n \"$(ls /var/lib/countersign)\""))
+	if r := m.Run("sh", "-c", "find /etc/systemd /run/countersign /usr/lib/systemd -name '*countersign*'"); r.Out != "" {
+		t.Errorf("left by a purge: %s", r.Out)
+	}
 }

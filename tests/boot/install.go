@@ -16,8 +16,8 @@ import (
 
 // Where a machine finds what tests load into it.
 const (
-	sources = "/countersign" // the programs, and what installs them
-	helper  = "/countersign-test"
+	sources = "/sources" // the programs, and what installs them
+	helper  = "/tester"
 )
 
 // Users of a machine: two persons, one with a home elsewhere and a name that

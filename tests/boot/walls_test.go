@@ -32,10 +32,15 @@ func (m *Machine) hold(t *testing.T, who string, pid int, table []trial) {
 		return
 	}
 	for i, row := range table {
-		t.Logf("%s: %s %s %s: %s", who, row.Name, row.On, number(row.PID), results[i])
-		if !slices.Contains(strings.Fields(row.want), results[i]) {
-			t.Errorf("%s: %s %s %s: %s, not %s", who, row.Name, row.On, number(row.PID), results[i], row.want)
-		}
+		row.check(t, who, results[i])
+	}
+}
+
+func (row trial) check(t *testing.T, who, result string) {
+	t.Helper()
+	t.Logf("%s: %s %s %s: %s", who, row.Name, row.On, number(row.PID), result)
+	if !slices.Contains(strings.Fields(row.want), result) {
+		t.Errorf("%s: %s %s %s: %s, not %s", who, row.Name, row.On, number(row.PID), result, row.want)
 	}
 }
 
