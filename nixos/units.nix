@@ -38,45 +38,20 @@ let
   # specifier, doubled.
   listed = path: "\"${lib.replaceStrings [ "\\" "\"" "%" ] [ "\\\\" "\\\"" "%%" ] path}\"";
 
-  # Places that hold homes, and that the units hide by themselves.
-  hidden = [
-    "/home"
-    "/root"
-    "/run"
-    "/srv"
-    "/mnt"
-    "/media"
-    "/opt"
-    "/var"
-    "/tmp"
-  ];
-
   # What a service of one person's sees of the homes: theirs, by its real path,
-  # read-only for the reader, and nothing in it is run. Elsewhere than in the
-  # places above, the homes beside it are hidden here.
+  # read-only for the reader, and nothing in it is run. The + stands for the
+  # service's own root directory.
   home =
     let
-      beside =
-        path:
-        let
-          parent = dirOf path;
-        in
-        lib.optionalString (
-          parent != "/" && !lib.any (place: lib.hasPrefix "${place}/" path) hidden
-        ) "TemporaryFileSystem=${listed "${parent}:ro,noexec"}\n";
+      bound = how: path: ''
+        [Service]
+        ${how}=${listed path}
+        NoExecPaths=${listed "+${path}"}
+      '';
     in
     {
-      "countersign-reader@.service" = path: ''
-        [Service]
-        ${beside path}ProtectHome=tmpfs
-        BindReadOnlyPaths=${listed path}
-        NoExecPaths=${listed path}
-      '';
-      "countersign-scribe@.service" = path: ''
-        [Service]
-        ${beside path}BindPaths=${listed path}
-        NoExecPaths=${listed path}
-      '';
+      "countersign-reader@.service" = bound "BindReadOnlyPaths";
+      "countersign-scribe@.service" = bound "BindPaths";
     };
 
   # A switch restarts a service that changed in one step, and leaves its socket

@@ -40,7 +40,7 @@ func bare() []string {
 		"read", "write", "close", "lseek", "pread64", "fstat", "fstatfs", "getdents64",
 		// Looking. What may be opened is Landlock's to hold, for writing too:
 		// openat2 keeps its flags where a filter cannot read them.
-		"openat", "openat2", "newfstatat", "statx", "statfs", "readlinkat", "faccessat", "faccessat2", "getcwd",
+		"openat", "openat2", "statx", "statfs", "readlinkat", "faccessat", "faccessat2", "getcwd",
 		// Answering. Handles are passed by sendmsg, judged below, and none are
 		// taken: recvfrom cannot receive any.
 		"accept4", "getsockopt", "getsockname", "getpeername", "recvfrom", "shutdown",
@@ -49,7 +49,7 @@ func bare() []string {
 
 // older are spellings of calls in bare that some architectures lack.
 func older() []string {
-	return []string{"open", "stat", "lstat", "access", "readlink", "epoll_wait", "time", "poll"}
+	return []string{"newfstatat", "fstatat", "open", "stat", "lstat", "access", "readlink", "epoll_wait", "time", "poll"}
 }
 
 // more is what each kind of process needs beyond.

@@ -144,7 +144,7 @@ func TestReady(t *testing.T) {
 	r, w, err := os.Pipe()
 	must(t, err)
 	tell, err := tellPipe(passed(t, w))
-	must(t, err, tell.ready("serving"), tell.say("WATCHDOG=1"), w.Close())
+	must(t, err, tell.ready("serving"), tell.say(sayWithin, "WATCHDOG=1"), w.Close())
 	if b, err := io.ReadAll(r); err != nil || string(b) != "ready\n" {
 		t.Errorf("%q, %v", b, err)
 	}

@@ -41,7 +41,7 @@ func (i *Idle) note(n int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.busy += n
-	
+	i.last = time.Now()
 }
 
 // left gives how long it takes, at the least, until it has been idle.

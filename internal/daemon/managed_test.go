@@ -84,13 +84,13 @@ type manager struct {
 	t       *testing.T
 	dir     string
 	sockets []*os.File
-	notify  *net.UnixConn
+	said    chan string // by the service, a datagram each
 	cmd     *exec.Cmd
 	stderr  *bufio.Scanner
 }
 
 func newManager(t *testing.T) *manager {
-	m := &manager{t: t, dir: t.TempDir()}
+	m := &manager{t: t, dir: t.TempDir(), said: make(chan string, 10000)}
 	for _, name := range []string{"one", "two"} {
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Net: "unix", Name: m.dir + "/" + name})
 		must(t, err)
@@ -100,10 +100,18 @@ func newManager(t *testing.T) *manager {
 		m.sockets = append(m.sockets, f)
 		t.Cleanup(func() { f.Close() })
 	}
-	var err error
-	m.notify, err = net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram", Name: m.dir + "/notify"})
+	notify, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram", Name: m.dir + "/notify"})
 	must(t, err)
-	t.Cleanup(func() { m.notify.Close() })
+	t.Cleanup(func() { notify.Close() })
+	go func() {
+		for buf := make([]byte, 4096); ; {
+			n, err := notify.Read(buf)
+			if err != nil {
+				return
+			}
+			m.said <- string(buf[:n])
+		}
+	}()
 	return m
 }
 
@@ -139,16 +147,16 @@ func (m *manager) start(args ...string) {
 // hears waits for a word of the service's.
 func (m *manager) hears(word string) string {
 	m.t.Helper()
-	m.notify.SetReadDeadline(time.Now().Add(10 * time.Second))
-	var said []string
-	for buf := make([]byte, 4096); ; {
-		n, err := m.notify.Read(buf)
-		if err != nil {
-			m.t.Fatalf("no %s came, only %q", word, said)
-		}
-		said = append(said, string(buf[:n]))
-		if slices.Contains(strings.Split(string(buf[:n]), "\n"), word) {
-			return string(buf[:n])
+	var heard []string
+	for end := time.After(10 * time.Second); ; {
+		select {
+		case said := <-m.said:
+			if slices.Contains(strings.Split(said, "\n"), word) {
+				return said
+			}
+			heard = append(heard, said)
+		case <-end:
+			m.t.Fatalf("no %s came, only %q", word, heard)
 		}
 	}
 }

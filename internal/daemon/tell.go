@@ -11,8 +11,12 @@ import (
 	"time"
 )
 
-// sayWithin is how long a service manager may leave a word waiting.
-const sayWithin = 10 * time.Second
+// How long a service manager may leave a word waiting: it must not miss that
+// the daemon is ready, and no other word holds the daemon up.
+const (
+	readyWithin = time.Minute
+	sayWithin   = time.Second
+)
 
 // teller tells whoever started the daemon how it fares: one line on a pipe, or
 // the service manager's datagrams, over one connection that was opened before
@@ -82,16 +86,16 @@ func (t *teller) ready(status string) error {
 		}
 		return nil
 	}
-	return t.say("READY=1", "STATUS="+oneLine(status))
+	return t.say(readyWithin, "READY=1", "STATUS="+oneLine(status))
 }
 
-func (t *teller) stopping() error { return t.say("STOPPING=1") }
+func (t *teller) stopping() error { return t.say(sayWithin, "STOPPING=1") }
 
-func (t *teller) say(lines ...string) error {
+func (t *teller) say(within time.Duration, lines ...string) error {
 	if t.conn == nil {
 		return nil
 	}
-	t.conn.SetWriteDeadline(time.Now().Add(sayWithin))
+	t.conn.SetWriteDeadline(time.Now().Add(within))
 	if _, err := t.conn.Write([]byte(strings.Join(lines, "\n"))); err != nil {
 		return fmt.Errorf("telling the service manager: %w", err)
 	}
@@ -106,7 +110,7 @@ func (t *teller) live(ctx context.Context) {
 	tick := time.NewTicker(t.every)
 	defer tick.Stop()
 	for {
-		t.say("WATCHDOG=1") // one that is lost is the manager's to judge
+		t.say(sayWithin, "WATCHDOG=1") // one that is lost is the manager's to judge
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

@@ -27,7 +27,7 @@ func exchanged(h *home) {
 	h.rename("x", beside)
 }
 
-// T16 S19: an intent that was interrupted anywhere is finished or taken back
+// S12 S19 T16: an intent that was interrupted anywhere is finished or taken back
 // by what disk holds, and the answer says which; what is neither is never
 // guessed, and never deleted. Settled once more, disk stays as it is and the
 // answer agrees.

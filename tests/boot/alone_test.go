@@ -12,6 +12,8 @@ import (
 // none of the daemon's own.
 func (m *Machine) alone(t *testing.T) {
 	const mine, theirs = "/home/alice/mine", "/srv/people/anna-maria/theirs"
+	uid := strings.TrimSpace(m.Run("id", "-u", alice).Out)
+	own := m.session(t, uid)
 	common := []trial{
 		tried("execute", "/usr/bin/true", "ENOENT"), tried("execute", "/bin/sh", "ENOENT"),
 		tried("inet", "", "EAFNOSUPPORT"), tried("netlink", "", "EAFNOSUPPORT"),
@@ -20,6 +22,9 @@ func (m *Machine) alone(t *testing.T) {
 		tried("create", "/dev/shm/x", "EACCES"), tried("read", "/etc/shadow", "ENOENT"), tried("write", "/etc/countersign/policy.toml", "EROFS EACCES"),
 		tried("read", theirs, "ENOENT"), tried("read", "/run/dbus", "ENOENT"), tried("connect", "/run/dbus/system_bus_socket", "ENOENT"),
 		tried("connect", "/run/systemd/private", "ENOENT"), tried("read", "/tmp/ssh-alice", "ENOENT"),
+	}
+	for _, socket := range own {
+		common = append(common, tried("connect", socket, "ENOENT EACCES"))
 	}
 	m.inPlaceOf(t, "countersign-reader@alice.service", append(common,
 		tried("read", mine, "ok"), tried("write", mine, "EROFS"), tried("create", "/home/alice/x", "EROFS"), tried("truncate", mine, "EROFS"),
@@ -31,6 +36,24 @@ func (m *Machine) alone(t *testing.T) {
 	m.inPlaceOf(t, "countersign-keeper.service", append(common,
 		tried("create", "/var/lib/countersign/made", "ok"), tried("unlink", "/var/lib/countersign/made", "ok"),
 		tried("read", mine, "ENOENT"), tried("connect", "/run/countersign/scribes/alice.sock", "ok")))
+}
+
+// session gives sockets of alice's own, at which her programs do as they are
+// told: those of her user manager and bus, and one as ssh-agent or tmux leaves
+// in /tmp. That she herself can connect to each is the control.
+func (m *Machine) session(t *testing.T, uid string) []string {
+	t.Helper()
+	const agent = "/tmp/agent.sock"
+	must(t, m.must("systemctl start user@"+uid+".service",
+		"systemd-run -q --uid=alice systemd-socket-activate -l "+agent+" sleep 1000",
+		"for i in $(seq 100); do [ -S "+agent+" ] && exit 0; sleep 0.05; done; exit 1"))
+	own := []string{"/run/user/" + uid + "/systemd/private", "/run/user/" + uid + "/bus", agent}
+	var control []trial
+	for _, socket := range own {
+		control = append(control, tried("connect", socket, "ok"))
+	}
+	m.hold(t, alice, 0, control)
+	return own
 }
 
 // inPlaceOf starts the helper in the place of a unit's daemon, holds how its

@@ -5,119 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-
-	"countersign/internal/testas"
+	"time"
 )
-
-func TestMain(m *testing.M) { os.Exit(run(m)) }
-
-func run(m *testing.M) int {
-	if os.Getenv(helperVariable) == "" {
-		defer built.remove()
-		return m.Run()
-	}
-	if err := help(os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
-
-// prepared has what machines are loaded with.
-type prepared struct{ sources, self string }
-
-// built is made once for all tests, by the first that needs it.
-var built = &once{}
-
-// tester builds the test binary as one that runs in an empty root directory.
-func tester(dir string) (string, error) {
-	path := filepath.Join(dir, "tester")
-	c := exec.Command("go", "test", "-c", "-o", path, ".")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := c.CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("building the helper: %w\n%s", err, out)
-	}
-	return path, err
-}
-
-type once struct {
-	sync.Once
-	prepared
-	err error
-}
-
-func (o *once) remove() { os.RemoveAll(o.sources) }
-
-func prepare(t *testing.T) prepared {
-	t.Helper()
-	testas.Root(t)
-	for _, program := range []string{"systemd-nspawn", "nsenter", "dpkg-deb"} {
-		if _, err := exec.LookPath(program); err != nil {
-			if os.Getenv(testas.NeedsRoot) == "fail" {
-				t.Fatal(err)
-			}
-			t.Skip(err)
-		}
-	}
-	if testing.Short() {
-		t.Skip("boots machines")
-	}
-	built.Do(func() {
-		built.sources, built.err = os.MkdirTemp("", "countersign-install-")
-		if built.err == nil {
-			built.err = collect(built.sources, "0.1", "0.2")
-		}
-		if built.err == nil {
-			built.self, built.err = tester(built.sources)
-		}
-	})
-	must(t, built.err)
-	return built.prepared
-}
-
-// booted runs a test on machines that are up, with nothing of Countersign's
-// installed: one over the root of this system, and one over another root where
-// it is named.
-func booted(t *testing.T, test func(t *testing.T, m *Machine)) {
-	p := prepare(t)
-	lowers := map[string]string{"here": "/"}
-	if other := os.Getenv("COUNTERSIGN_BOOT_ROOT"); other != "" {
-		lowers[filepath.Base(other)] = other
-	}
-	for name, lower := range lowers {
-		t.Run(name, func(t *testing.T) { test(t, p.boot(t, lower)) })
-	}
-}
-
-func (p prepared) boot(t *testing.T, lower string) *Machine {
-	t.Helper()
-	m, err := New(lower, map[string]string{sources: p.sources, helper: p.self})
-	must(t, err)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(m.Run("journalctl", "--no-pager", "-o", "short-monotonic", "-u", "countersign-*", "-n", "60").Out)
-		}
-		if err := errors.Join(m.Cut(), m.Remove()); err != nil {
-			t.Error(err)
-		}
-	})
-	must(t, m.Start())
-	return m
-}
-
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
-}
 
 const byMake = "make -C " + sources + " install BIN=" + sources + "/bin"
 
@@ -130,6 +22,15 @@ func (m *Machine) road(t *testing.T, person, nonce string) {
 	must(t, err, plain.expect("landed"), m.holds(person, note, "hello\n", "644"))
 	asked, err := m.propose(nonce+" program", proposal(program, "program", "#!/bin/sh\necho hello\n"))
 	must(t, err, asked.expect("waiting"), m.holds(person, program, "", ""))
+	for _, other := range []string{alice, anna, claude} {
+		const refused = 3
+		if other == person {
+			continue
+		}
+		if r := m.As(other, "", "countersign", "approve", asked.ID+"@"+asked.Prefix); r.Code != refused {
+			t.Errorf("%s approves for %s: exit code %d\n%s%s", other, person, r.Code, r.Out, r.Err)
+		}
+	}
 	landed, err := m.countersign(person, "", "approve", asked.ID+"@"+asked.Prefix, "--json")
 	must(t, err, landed.expect("landed"), m.holds(person, program, "#!/bin/sh\necho hello\n", "755"))
 	for _, id := range []string{plain.ID, asked.ID} {
@@ -169,7 +70,41 @@ func wholeRoad(t *testing.T, m *Machine) {
 	t.Run("doors", m.doors)
 	t.Run("walls", m.walls)
 	t.Run("alone", m.alone)
+	t.Run("idle", m.idle)
 	t.Run("removed", m.removed)
+	t.Run("uninstalled", m.uninstalled)
+}
+
+// idle: P5: a scribe with nothing to do ends, well, and is there again for the
+// next action.
+func (m *Machine) idle(t *testing.T) {
+	const unit = "countersign-scribe@alice.service"
+	must(t, m.must(
+		"sed 's/-idle 5m/-idle 1s/' /usr/local/lib/systemd/system/countersign-scribe@.service > /run/systemd/system/countersign-scribe@.service",
+		"systemctl daemon-reload", "systemctl restart "+unit))
+	before := m.Run("systemctl", "show", "-P", "NRestarts", unit).Out
+	end := time.Now().Add(20 * time.Second)
+	for r := m.Run("systemctl", "is-active", unit); strings.TrimSpace(r.Out) != "inactive"; r = m.Run("systemctl", "is-active", unit) {
+		if time.Now().After(end) {
+			t.Fatalf("the scribe is %s", r.Out)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	got, err := m.countersign(claude, proposal("/home/alice/idle.txt", "write", "hello\n"), "propose", "-", "--json")
+	must(t, err, got.expect("landed"))
+	if after := m.Run("systemctl", "show", "-P", "NRestarts", unit).Out; after != before {
+		t.Errorf("it was restarted %s times, and before that %s", after, before)
+	}
+	must(t, m.must("rm /run/systemd/system/countersign-scribe@.service", "systemctl daemon-reload"))
+}
+
+// uninstalled: P7: what was installed is gone, and what was decided and
+// written down is not.
+func (m *Machine) uninstalled(t *testing.T) {
+	must(t, m.must("make -C "+sources+" uninstall", "test -s /etc/countersign/policy.toml", "test -n \"$(ls /var/lib/countersign)\""))
+	if r := m.Run("sh", "-c", "find /usr/local /run/countersign -name '*countersign*'; pgrep -u "+keeper); r.Out != "" {
+		t.Errorf("left: %s", r.Out)
+	}
 }
 
 // exposure holds the figures that systemd gives the services as they run.
@@ -255,6 +190,39 @@ func (m *Machine) traffic(t *testing.T, path string, interrupt func() error) {
 	if landed != lines {
 		t.Errorf("%d actions landed on %s, not %d", landed, path, lines)
 	}
+}
+
+// P8: journal and vault come back from a backup by the commands that
+// docs/operations.md gives, down to an undo of what was captured.
+func TestBackup(t *testing.T) { booted(t, backup) }
+
+func backup(t *testing.T, m *Machine) {
+	must(t, m.must("dpkg -i "+sources+"/0.1.deb"), m.populate())
+	const path = "/home/alice/note.txt"
+	first, err := m.propose("first", proposal(path, "write", "one\n"))
+	must(t, err, first.expect("landed"))
+	second, err := m.propose("second", proposal(path, "write", "two\n"))
+	must(t, err, second.expect("landed"))
+	must(t, m.must(documented(t, "backup")), m.must("systemctl stop countersign.target", "rm -rf /var/lib/countersign /etc/countersign"),
+		m.must(documented(t, "restore")))
+	back, err := m.countersign(alice, "", "undo", second.ID, "--yes", "--json")
+	must(t, err, back.expect("landed"), m.holds(alice, path, "one\n", "644"))
+	if r := m.As(alice, "", "countersign", "verify"); r.Code != 0 {
+		t.Errorf("verify: %s%s", r.Out, r.Err)
+	}
+}
+
+// documented gives the commands that stand in docs/operations.md behind a mark.
+func documented(t *testing.T, mark string) string {
+	t.Helper()
+	b, err := os.ReadFile("../../docs/operations.md")
+	must(t, err)
+	_, after, _ := strings.Cut(string(b), "<!-- "+mark+" -->\n```\n")
+	commands, _, ok := strings.Cut(after, "```")
+	if !ok {
+		t.Fatalf("docs/operations.md has no commands marked %q", mark)
+	}
+	return "set -e\n" + commands
 }
 
 // P8: a package upgraded keeps journal, vault and what waits; one removed
