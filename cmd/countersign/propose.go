@@ -60,28 +60,24 @@ func (c *proposeCmd) read() ([]byte, error) {
 	return b, err
 }
 
-type awaitCmd struct {
+// ownCmd is about an action that the caller proposed.
+type ownCmd struct {
 	ID   shown `arg:"" help:"ID of the action."`
 	JSON bool  `name:"json" help:"Print JSON."`
 }
 
-func (c *awaitCmd) Run(s *session) error {
+func (c *ownCmd) ask(s *session, method string) error {
 	var t protocol.Transaction
-	if err := s.call(act, protocol.Await, protocol.IDParams{ID: c.ID.id}, &t); err != nil {
+	if err := s.call(act, method, protocol.IDParams{ID: c.ID.id}, &t); err != nil {
 		return err
 	}
 	return s.report(t, c.JSON)
 }
 
-type withdrawCmd struct {
-	ID   shown `arg:"" help:"ID of the action."`
-	JSON bool  `name:"json" help:"Print JSON."`
-}
+type awaitCmd struct{ ownCmd }
 
-func (c *withdrawCmd) Run(s *session) error {
-	var t protocol.Transaction
-	if err := s.call(act, protocol.Withdraw, protocol.IDParams{ID: c.ID.id}, &t); err != nil {
-		return err
-	}
-	return s.report(t, c.JSON)
-}
+func (c *awaitCmd) Run(s *session) error { return c.ask(s, protocol.Await) }
+
+type withdrawCmd struct{ ownCmd }
+
+func (c *withdrawCmd) Run(s *session) error { return c.ask(s, protocol.Withdraw) }

@@ -201,13 +201,12 @@ func (b *Broker) landAuto(ctx context.Context, p proposal, v *preview) (protocol
 	for try := 1; ; try++ {
 		err := b.land(ctx, p.id, p.action, v, before)
 		t, view := b.ledger.get(p.id)
-		if err != nil {
+		switch {
+		case err != nil && t == nil:
 			return view, err
-		}
-		if !b.ledger.isOvertaken(t) {
+		case err == nil && !b.ledger.isOvertaken(t):
 			return b.settledView(ctx, t), nil
-		}
-		if try == attempts {
+		case err != nil || try == attempts:
 			return b.giveUp(t, *view.Outcome.Refused)
 		}
 		v, err = b.preview(ctx, p.id, p.person, p.action, p.record)
