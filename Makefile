@@ -2,7 +2,7 @@
 export CGO_ENABLED = 0
 GO ?= go
 
-.PHONY: all build demo test race fuzz boot-trixie bench vet install uninstall deb clean help
+.PHONY: all build demo test race fuzz boot-root boot-trixie bench vet install uninstall deb clean help
 
 all: build
 
@@ -27,9 +27,11 @@ fuzz: ## every fuzz target for FUZZTIME
 	    echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; done; done
 
 TRIXIE ?= /var/tmp/countersign-trixie
-boot-trixie: ## tests/boot on a Debian 13 root as well, made in TRIXIE; as root, with mmdebstrap
-	test -d $(TRIXIE) || mmdebstrap --variant=minbase --dpkgopt=force-unsafe-io \
-	  --include=systemd,systemd-sysv,dbus,libpam-systemd,git,make,procps trixie $(TRIXIE)
+boot-root: ## a Debian 13 root in TRIXIE, for tests/boot; as root, with mmdebstrap
+	test -d $(TRIXIE) || { mmdebstrap --variant=minbase --dpkgopt=force-unsafe-io \
+	  --include=systemd,systemd-sysv,dbus,libpam-systemd,git,make,procps trixie $(TRIXIE).new && mv $(TRIXIE).new $(TRIXIE); }
+
+boot-trixie: boot-root ## tests/boot on that root as well
 	COUNTERSIGN_BOOT_ROOT=$(TRIXIE) $(GO) test -count=1 ./tests/boot
 
 bench: ## ratios, side by side in one run
