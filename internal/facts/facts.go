@@ -189,8 +189,13 @@ func notKept(dir, file *os.File) ([]string, error) {
 // attributes lists a file's extended attributes; none where the filesystem has
 // none.
 func attributes(f *os.File) ([]string, error) {
-	buf := make([]byte, 64<<10) // the kernel's own bound on the list
+	const most = 64 << 10 // the kernel's own bound on the list
+	buf := make([]byte, 1<<10)
 	n, err := unix.Flistxattr(int(f.Fd()), buf)
+	if errors.Is(err, unix.ERANGE) {
+		buf = make([]byte, most)
+		n, err = unix.Flistxattr(int(f.Fd()), buf)
+	}
 	if errors.Is(err, unix.ENOTSUP) || n == 0 && err == nil {
 		return nil, nil
 	}

@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"fmt"
 	"errors"
 	"os"
 	"slices"
@@ -152,6 +153,12 @@ func TestNotKept(t *testing.T) {
 	before, err := look(f, grant.Write, home+"/f")
 	if want := []string{`attribute "user.a\nb"`}; err != nil || !slices.Equal(before.Fact.NotKept, want) {
 		t.Errorf("%q, %v", before.Fact.NotKept, err)
+	}
+	for i := range 8 { // more than the first buffer holds
+		must(t, unix.Setxattr(home+"/f", fmt.Sprintf("user.%0200d", i), nil, 0))
+	}
+	if before, err = look(f, grant.Write, home+"/f"); err != nil || len(before.Fact.NotKept) != 9 {
+		t.Errorf("%d attributes, %v", len(before.Fact.NotKept), err)
 	}
 }
 
