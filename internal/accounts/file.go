@@ -25,9 +25,10 @@ type held struct {
 // hold reads the policy, and locks the system's configuration against another
 // of these commands until release: they change units and groups too.
 func (c *Config) hold() (*held, error) {
-	lock, err := os.Open(c.Etc)
+	// A file that only root can open: whoever can open a file can hold its lock.
+	lock, err := os.OpenFile(filepath.Join(c.Run, "countersign.lock"), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("opening the system's configuration: %w", err)
+		return nil, fmt.Errorf("opening the lock of these commands: %w", err)
 	}
 	h := &held{path: c.policyFile(), lock: lock}
 	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
@@ -112,7 +113,7 @@ func makeDirectory(dir string) error {
 func replace(path string, content []byte) error {
 	mode, uid, gid := fs.FileMode(0o644), 0, 0
 	if info, err := os.Lstat(path); err == nil {
-		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && info.Mode().IsRegular() {
 			mode, uid, gid = info.Mode().Perm(), int(st.Uid), int(st.Gid)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // P7: a file that somebody changed meanwhile is not overwritten, nor undone.
 func TestPut(t *testing.T) {
 	testas.Root(t)
-	c := &Config{Etc: t.TempDir(), Policy: filepath.Join(t.TempDir(), "policy.toml")}
+	c := &Config{Run: t.TempDir(), Policy: filepath.Join(t.TempDir(), "policy.toml")}
 	must(t, os.WriteFile(c.Policy, []byte("old"), 0o640), os.Chown(c.Policy, 0, shared))
 	h, err := c.hold()
 	if err != nil {

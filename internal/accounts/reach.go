@@ -29,18 +29,23 @@ func reach(uid uint32, gids []uint32, home string) (how string, err error) {
 	return how, err
 }
 
-// become makes the calling thread, and no other, a user's: a raw system call
-// changes one thread, where the standard library changes all of them.
+// become makes the calling thread, and no other, a user's in what concerns
+// files: a raw system call changes one thread, where the standard library
+// changes all of them. Only the filesystem's ids change, and with them the
+// capabilities over files go: as one that had the user's uid, the thread could
+// be stopped, limited or killed by that user, who is the one judged here.
 func become(uid uint32, gids []uint32) error {
-	id, gid := uintptr(uid), uintptr(gids[0])
 	if _, _, e := syscall.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(gids)), uintptr(unsafe.Pointer(&gids[0])), 0); e != 0 {
 		return fmt.Errorf("setting groups: %w", e)
 	}
-	if _, _, e := syscall.RawSyscall(unix.SYS_SETRESGID, gid, gid, gid); e != 0 {
-		return fmt.Errorf("setting the gid: %w", e)
-	}
-	if _, _, e := syscall.RawSyscall(unix.SYS_SETRESUID, id, id, id); e != 0 {
-		return fmt.Errorf("setting the uid: %w", e)
+	for _, set := range []struct {
+		call, id uintptr
+	}{{unix.SYS_SETFSGID, uintptr(gids[0])}, {unix.SYS_SETFSUID, uintptr(uid)}} {
+		syscall.RawSyscall(set.call, set.id, 0, 0) // answers with the id before, and never fails otherwise
+		const none = ^uintptr(0)
+		if now, _, _ := syscall.RawSyscall(set.call, none, 0, 0); now != set.id {
+			return fmt.Errorf("[unexpected] the filesystem's id is %d, not %d", now, set.id)
+		}
 	}
 	return nil
 }

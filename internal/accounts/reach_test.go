@@ -2,8 +2,11 @@ package accounts
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -93,4 +96,29 @@ func letIn(uid uint32) []byte {
 		b = binary.LittleEndian.AppendUint32(b, e[2])
 	}
 	return b
+}
+
+// P7: the look at a home is taken with an agent's rights to files and with
+// nothing else of the agent's: its user could otherwise stop or kill the
+// command that judges it.
+func TestBecomesNobodysProcess(t *testing.T) {
+	testas.Root(t)
+	var status []byte
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and never unlocked
+		if err = become(agent, []uint32{agent}); err == nil {
+			status, err = os.ReadFile("/proc/thread-self/status")
+		}
+	}()
+	<-done
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("Uid:\t0\t0\t0\t%d\n", agent)
+	if !strings.Contains(string(status), want) || !strings.Contains(string(status), strings.Replace(want, "Uid", "Gid", 1)) {
+		t.Errorf("the ids are not %q:\n%s", want, status)
+	}
 }

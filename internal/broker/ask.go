@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"countersign/internal/action"
+	"countersign/internal/canon"
 	"countersign/internal/policy"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
@@ -32,8 +33,21 @@ func (b *Broker) Pending(may func(protocol.Transaction) bool) protocol.ListResul
 	all := b.ledger.list(false, 0, func(t protocol.Transaction) bool {
 		return t.State == protocol.StateWaiting && !b.isOver(t) && may(t)
 	})
-	shown := all[:min(len(all), protocol.MaxList)]
-	return protocol.ListResult{Transactions: shown, More: uint64(len(all) - len(shown))}
+	return fitted(all, protocol.MaxList)
+}
+
+// fitted gives as many transactions as one answer holds, and how many more
+// there are.
+func fitted(all []protocol.Transaction, limit int) protocol.ListResult {
+	const most = 4 << 20 // bytes
+	n, size := 0, 0
+	for ; n < min(len(all), limit); n++ {
+		b, err := canon.Encode(all[n])
+		if size += len(b); err != nil || size > most {
+			break
+		}
+	}
+	return protocol.ListResult{Transactions: all[:n], More: uint64(len(all) - n)}
 }
 
 // waiting counts what Pending would list.
@@ -46,13 +60,13 @@ func (b *Broker) waiting(may func(protocol.Transaction) bool) uint64 {
 func (b *Broker) Log(in protocol.LogParams, may func(protocol.Transaction) bool) protocol.ListResult {
 	limit := min(max(in.Limit, 1), protocol.MaxList)
 	reached := in.Before == ""
-	return protocol.ListResult{Transactions: b.ledger.list(true, int(limit), func(t protocol.Transaction) bool {
+	return fitted(b.ledger.list(true, int(limit), func(t protocol.Transaction) bool {
 		if !reached {
 			reached = t.ID == in.Before
 			return false
 		}
 		return (in.Refused || t.State != protocol.StateRefused) && may(t)
-	})}
+	}), int(limit))
 }
 
 // Await returns a transaction of the caller's once it has ended, or ctx has.

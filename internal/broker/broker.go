@@ -41,9 +41,9 @@ type Broker struct {
 	failed  chan error // the one fault that ends the keeper
 	floods  floods
 
-	refusals budget
-	work     sync.WaitGroup
-	queue    chan func(context.Context) // for the background
+	refusals, asked budget
+	work            sync.WaitGroup
+	queue           chan func(context.Context) // for the background
 }
 
 // later hands work to the background, where it runs until it ends or the
@@ -98,6 +98,7 @@ func Open(ctx context.Context, cfg Config) (*Broker, error) {
 	b := &Broker{
 		cfg: cfg, ledger: newLedger(), hands: make(map[string]*hands),
 		failed: make(chan error, 1), queue: make(chan func(context.Context), 1024),
+		refusals: refusedBudget(), asked: askedBudget(),
 	}
 	for name := range cfg.Policy.Persons {
 		b.hands[name] = &hands{

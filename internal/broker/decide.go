@@ -54,7 +54,7 @@ func (b *Broker) approve(ctx context.Context, t *transaction, person *policy.Per
 	defer leave()
 	view := b.ledger.view(t)
 	v, err := b.previewAgain(ctx, t, person, a)
-	if v == nil {
+	if v == nil || err != nil {
 		return b.ledger.view(t), err
 	}
 	if !consent.Names(by.Prefix, v.judged.Prefix) {
@@ -67,7 +67,7 @@ func (b *Broker) approve(ctx context.Context, t *transaction, person *policy.Per
 		return b.settledView(ctx, t), nil
 	}
 	switch now, err := b.previewAgain(ctx, t, person, a); {
-	case now != nil:
+	case now != nil && err == nil:
 		v = now
 	case b.ledger.view(t).State.Ended() && !b.ledger.isOvertaken(t):
 		return b.ledger.view(t), err

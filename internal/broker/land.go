@@ -45,16 +45,22 @@ func (b *Broker) land(ctx context.Context, id action.ID, a action.Action, v *pre
 		unlock()
 		return err
 	}
+	settling := false
+	defer func() {
+		if !settling {
+			unlock()
+		}
+	}()
 	out, answered := b.forward(ctx, v.person, in)
-	if !answered {
-		b.later(func(ctx context.Context) {
-			defer unlock()
-			b.settle(ctx, v.person, in)
-		})
+	if answered {
+		b.conclude(kindOutcome, in.ID, out)
 		return nil
 	}
-	defer unlock()
-	b.conclude(kindOutcome, in.ID, out)
+	settling = true
+	b.later(func(ctx context.Context) {
+		defer unlock()
+		b.settle(ctx, v.person, in)
+	})
 	return nil
 }
 

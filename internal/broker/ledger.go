@@ -232,9 +232,9 @@ func (l *ledger) take(t *transaction, r journal.Record) error {
 		v.Outcome = &c.Outcome
 		v.State = after(r.Kind, c)
 		t.overtaken = r.Kind == kindOutcome && v.State == protocol.StateNotLanded && len(c.Outcome.Kept) == 0 &&
-			c.Outcome.Refused != nil && c.Outcome.Refused.Code == refusal.Changed
+			c.Outcome.Words == "" && c.Outcome.Refused != nil && c.Outcome.Refused.Code == refusal.Changed
 		if of := l.byID[v.UndoOf]; of != nil && c.Outcome.Result == protocol.Landed {
-			l.undone(of, v.ID)
+			l.undone(of, v.ID, true)
 		}
 		return err
 	}
@@ -242,12 +242,14 @@ func (l *ledger) take(t *transaction, r journal.Record) error {
 	return nil
 }
 
-// undone notes that an undo landed; the undo of an undo stands the first one
-// up again.
-func (l *ledger) undone(of *transaction, by action.ID) {
-	of.view.UndoneBy = by
-	if again := l.byID[of.view.UndoOf]; again != nil && again.view.UndoneBy == of.view.ID {
-		again.view.UndoneBy = ""
+// undone notes that an undo landed, or stands no more. What an undo had undone
+// stands again once it is undone itself, and so on down the row of undos.
+func (l *ledger) undone(of *transaction, by action.ID, stands bool) {
+	if of.view.UndoneBy = by; !stands {
+		of.view.UndoneBy = ""
+	}
+	if first := l.byID[of.view.UndoOf]; first != nil {
+		l.undone(first, of.view.ID, !stands)
 	}
 }
 
@@ -268,6 +270,11 @@ func (l *ledger) moved(t *transaction, was protocol.State, r journal.Record) {
 	if now == protocol.StateNotLanded && t.overtaken {
 		return
 	}
+	t.end()
+}
+
+// end tells those who await it.
+func (t *transaction) end() {
 	select {
 	case <-t.done:
 	default:
@@ -361,6 +368,8 @@ func (l *ledger) told(id action.ID, out protocol.Outcome, at protocol.Time) {
 	defer l.mu.Unlock()
 	t := l.byID[id]
 	t.view.Outcome, t.view.State, t.view.Ended = &out, protocol.State(out.Result), at
+	t.overtaken = false
+	t.end()
 }
 
 // count gives how many transactions wait.

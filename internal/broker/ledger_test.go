@@ -232,6 +232,11 @@ func TestUndoneFollowsTheOutcome(t *testing.T) {
 	if a, b := undoneBy(ids[0]), undoneBy(ids[1]); a != "" || b != ids[2] {
 		t.Errorf("undone by %q and %q, want none and %q", a, b, ids[2])
 	}
+	last := action.NewID()
+	land(last, ids[2])
+	if a, b, c := undoneBy(ids[0]), undoneBy(ids[1]), undoneBy(ids[2]); a != ids[1] || b != "" || c != last {
+		t.Errorf("undone by %q, %q and %q, want %q, none and %q", a, b, c, ids[1], last)
+	}
 }
 
 // T2: a nonce is one uid's: it finds what that uid proposed with it, and
@@ -260,7 +265,7 @@ func TestPlaces(t *testing.T) {
 		work.Go(func() {
 			mine := []int{i % 4, (i*7 + 1) % 4}
 			paths := []action.Path{action.Path(fmt.Sprint("/", mine[0])), action.Path(fmt.Sprint("/", mine[1]))}
-			unlock, err := p.lockPaths(paths)
+			unlock, err := p.lockPaths(paths, true)
 			if err != nil {
 				t.Error(err)
 				return
@@ -309,8 +314,8 @@ func TestNuisancesAreBounded(t *testing.T) {
 	if n := f.count("k", 1, at.Add(61*time.Second)); n != 11 {
 		t.Errorf("told %d after the minute, want 11", n)
 	}
-	var b budget
-	for i := range refusalsAMinute {
+	b := refusedBudget()
+	for i := range b.count {
 		if !b.allow(970, 100, at) {
 			t.Fatalf("refusal %d is not journaled", i)
 		}
@@ -318,7 +323,7 @@ func TestNuisancesAreBounded(t *testing.T) {
 	if b.allow(970, 100, at) || !b.allow(971, 100, at) || !b.allow(970, 100, at.Add(time.Minute)) {
 		t.Error("the bound is not one uid's, a minute long")
 	}
-	if b.allow(972, refusedBytesAMinute+1, at) {
+	if b.allow(972, b.bytes+1, at) {
 		t.Error("one refusal of many bytes is journaled")
 	}
 }

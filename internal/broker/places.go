@@ -24,12 +24,27 @@ type placeLock struct {
 	users int
 }
 
-func (p *places) lockPaths(paths []action.Path) (unlock func(), err error) {
+// An agent is refused at once where a crowd waits already: an owner who comes
+// then waits for no more than that.
+func (p *places) lockPaths(paths []action.Path, owner bool) (unlock func(), err error) {
 	keys := make([]string, len(paths))
 	for i, path := range paths {
 		keys[i] = "path " + string(path)
+		if !owner && p.crowded(keys[i]) {
+			return nil, refusal.New(refusal.Busy, path.String(), "%d others wait for it", crowd)
+		}
 	}
 	return p.lock(keys)
+}
+
+// crowd is how many wait for one path before an agent is sent away.
+const crowd = 8
+
+func (p *places) crowded(key string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.held[key]
+	return l != nil && l.users > crowd
 }
 
 // lockLandings locks landings within one person's part: what a reader says of
@@ -129,9 +144,12 @@ func (f *floods) count(key string, n uint64, now time.Time) uint64 {
 	return n
 }
 
-// budget bounds what one uid can have written about its refused proposals, so
-// that being refused is no way to fill the keeper's disk.
+// budget bounds what one uid can have written in a minute about proposals that
+// land nothing, so that being refused, or withdrawing, is no way to fill the
+// keeper's disk.
 type budget struct {
+	count, bytes int // a minute, of one uid
+
 	mu    sync.Mutex
 	since time.Time
 	spent map[uint32]spending
@@ -139,12 +157,10 @@ type budget struct {
 
 type spending struct{ count, bytes int }
 
-// What of one uid's refused proposals is journaled whole within a minute; more
-// of them are counted.
-const (
-	refusalsAMinute     = 120
-	refusedBytesAMinute = 1 << 20
-)
+// Refused proposals over the bound are counted and not journaled; one that
+// asks is refused as busy, and can be sent later.
+func refusedBudget() budget { return budget{count: 120, bytes: 1 << 20} }
+func askedBudget() budget   { return budget{count: 600, bytes: 32 << 20} }
 
 // allow says whether one more, of so many bytes, is within the bound.
 func (b *budget) allow(uid uint32, bytes int, now time.Time) bool {
@@ -156,5 +172,5 @@ func (b *budget) allow(uid uint32, bytes int, now time.Time) bool {
 	s := b.spent[uid]
 	s.count, s.bytes = s.count+1, s.bytes+bytes
 	b.spent[uid] = s
-	return s.count <= refusalsAMinute && s.bytes <= refusedBytesAMinute
+	return s.count <= b.count && s.bytes <= b.bytes
 }

@@ -168,6 +168,9 @@ func (b *Broker) propose(ctx context.Context, p proposal) (protocol.Transaction,
 			b.RefusedPeer("act", p.record.UID, r, 1)
 			return protocol.Transaction{}, r
 		}
+		if !b.asked.allow(p.record.UID, len(p.bytes)+len(v.detail), b.cfg.Now()) {
+			return protocol.Transaction{}, refusal.New(refusal.Busy, "one more action", "%s has had as much written down in this minute as may be", p.record.By)
+		}
 		if err := b.record(v.withDetail(p.entry())); err != nil {
 			return protocol.Transaction{}, err
 		}
@@ -252,7 +255,7 @@ func (b *Broker) settledView(ctx context.Context, t *transaction) protocol.Trans
 // enter takes the paths of an action, and then one of the places that a person
 // has for actions under way; a wait past queueFor is refused as busy.
 func (b *Broker) enter(p *policy.Person, owner bool, paths []action.Path) (leave func(), err error) {
-	unlock, err := b.places.lockPaths(paths)
+	unlock, err := b.places.lockPaths(paths, owner)
 	if err != nil {
 		return nil, err
 	}

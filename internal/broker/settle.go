@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"countersign/internal/action"
@@ -9,6 +10,7 @@ import (
 	"countersign/internal/policy"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
+	"countersign/internal/wire/client"
 )
 
 // settleAll settles, in the background, what an earlier keeper left without an
@@ -100,6 +102,12 @@ func (b *Broker) settle(ctx context.Context, person *policy.Person, in protocol.
 			b.keepAside(person, in.ID, out, kept)
 			b.conclude(kindSettled, in.ID, out)
 			b.cfg.Log.Info("settled", "id", in.ID, "result", string(out.Result), "words", out.Words)
+			return
+		}
+		if r := refusal.As(err); r != nil && r.Again == refusal.Never && !errors.Is(err, client.ErrUnanswered) {
+			out = unbelieved(in)
+			out.Words = "the scribe does not settle it: " + r.Error()
+			b.conclude(kindSettled, in.ID, out)
 			return
 		}
 		b.cfg.Log.Warn("settling must wait", "id", in.ID, "error", err)

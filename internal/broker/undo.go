@@ -88,7 +88,7 @@ func (b *Broker) undoAgain(ctx context.Context, t *transaction, uid uint32) (pro
 	}
 	defer leave()
 	v, err := b.previewAgain(ctx, t, person, a)
-	if v == nil {
+	if v == nil || err != nil {
 		return b.ledger.view(t), err
 	}
 	if _, _, _, whole := b.ledger.refs(t); consent.Names(v.judged.Prefix, whole) {

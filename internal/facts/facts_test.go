@@ -1,8 +1,8 @@
 package facts
 
 import (
-	"fmt"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"

@@ -248,3 +248,17 @@ func TestSettleOddities(t *testing.T) {
 		t.Errorf("%+v, %v", out, err)
 	}
 }
+
+// T16: an intent that is settled was within the bounds of its time: a policy
+// that allows less by now does not keep it from being settled.
+func TestSettleIsNotBounded(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	h := newHome(t)
+	h.put("f", "old", 0o644)
+	in := h.intent(h.write("f", "new"))
+	h.cfg.AutoBytes, h.cfg.AskedText = 1, 1
+	h.refused(in, refusal.TooLongToAuto)
+	h.settles(in, protocol.NotLanded, map[string]string{"f": "old"})
+}

@@ -88,6 +88,9 @@ func (s *Stager) Carry(in protocol.Intent) (protocol.Outcome, []*os.File, error)
 	if err := s.check(in); err != nil {
 		return protocol.Outcome{}, nil, err
 	}
+	if err := s.bounded(in); err != nil {
+		return protocol.Outcome{}, nil, err
+	}
 	found, err := s.cfg.Finder.Find(grant.Write, in.Facts[0].Path)
 	if err != nil {
 		return protocol.Outcome{}, nil, err
@@ -113,7 +116,7 @@ func (s *Stager) Carry(in protocol.Intent) (protocol.Outcome, []*os.File, error)
 	return c.replace()
 }
 
-// check refuses an intent that is malformed or over the bounds.
+// check refuses an intent that is malformed.
 func (s *Stager) check(in protocol.Intent) error {
 	what := "intent " + string(in.ID)
 	if err := in.Action.Validate(); err != nil {
@@ -137,6 +140,13 @@ func (s *Stager) check(in protocol.Intent) error {
 			return refusal.New(refusal.BadRequest, what, "a staged name is malformed")
 		}
 	}
+	return nil
+}
+
+// bounded refuses an intent with more new text than policy lets anybody
+// decide. An intent that is settled was within the bounds of its time.
+func (s *Stager) bounded(in protocol.Intent) error {
+	what := "intent " + string(in.ID)
 	if n := in.Action.NewText(); in.Approved != nil && n > s.cfg.AskedText {
 		return refusal.New(refusal.TooLongToAsk, what, "%d bytes", n)
 	} else if n > s.cfg.AutoBytes {

@@ -70,6 +70,9 @@ func (c *Config) view(p *policy.Policy, person *policy.Person, readOnly bool) *v
 	for _, other := range p.Persons {
 		if other != person {
 			v.hidden = append(v.hidden, string(other.Home))
+			if real, err := filepath.EvalSymlinks(string(other.Home)); err == nil {
+				v.hidden = append(v.hidden, real)
+			}
 			continue
 		}
 		v.seen = append(v.seen, string(other.Home))

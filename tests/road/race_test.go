@@ -3,6 +3,7 @@ package road
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -151,4 +152,25 @@ func TestFlood(t *testing.T) {
 		t.Fatalf("%d wait, and the oldest is %s", n, list.Transactions[0].ID)
 	}
 	w.approve(first)
+}
+
+// T9, T18: an agent that proposes and withdraws without end is told to wait,
+// long before it has filled the keeper's disk, and holds up nobody else.
+func TestProposingAndWithdrawing(t *testing.T) {
+	w := start(t)
+	path := w.put("long.sh", "#"+strings.Repeat("x", 900<<10)+"\n", 0o755)
+	for n := 1; ; n++ {
+		tx, err := w.act(lab.Claude, swap(path, "#x", "# x"))
+		if refusal.Is(err, refusal.Busy) {
+			break
+		}
+		w.must(err)
+		if tx.State != protocol.StateWaiting || n > 100 {
+			t.Fatalf("proposal %d, whose account takes about a MiB, is %s", n, tx.State)
+		}
+		var out protocol.Transaction
+		w.must(w.call(lab.Claude, "keeper/act", protocol.Withdraw, protocol.IDParams{ID: tx.ID}, &out))
+	}
+	w.propose(lab.Claude, write(w.alice("auto.txt"), "x\n"), protocol.StateLanded)
+	w.propose(lab.Other, script(w.alice("other.sh"), "x\n"), protocol.StateWaiting)
 }
