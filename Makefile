@@ -42,23 +42,26 @@ vet: ## formatting and go vet
 	$(GO) vet ./...
 
 # Where things go. Units name the programs and the documents by /usr, which is
-# rewritten to PREFIX.
+# rewritten to PREFIX. One is for the owners' own service managers.
 PREFIX     ?= /usr/local
 DESTDIR    ?=
 libexec     = $(PREFIX)/libexec/countersign
 doc         = $(PREFIX)/share/doc/countersign
 systemd     = $(PREFIX)/lib/systemd/system
-UNITS       = $(notdir $(wildcard units/*.service units/*.socket units/*.target))
+user        = $(PREFIX)/lib/systemd/user
+USERUNITS   = countersign-notify.service
+UNITS       = $(filter-out $(USERUNITS),$(notdir $(wildcard units/*.service units/*.socket units/*.target)))
 DOCS        = README.md ARCHITECTURE.md SECURITY.md $(wildcard docs/*.md)
-into        = sed -e 's|/usr/libexec/countersign|$(libexec)|g' -e 's|/usr/share/doc/countersign|$(doc)|g'
+into        = sed -e 's|/usr/bin/countersign|$(PREFIX)/bin/countersign|g' -e 's|/usr/libexec/countersign|$(libexec)|g' -e 's|/usr/share/doc/countersign|$(doc)|g'
 
 install: ## what was built, with its units, under DESTDIR and PREFIX; as root
 	@test -x $(BIN)/keeper || { echo "nothing is built in $(BIN)/: run make first"; exit 1; }
-	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(libexec) $(systemd) $(PREFIX)/lib/sysusers.d $(PREFIX)/lib/tmpfiles.d $(doc))
+	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(libexec) $(systemd) $(user) $(PREFIX)/lib/sysusers.d $(PREFIX)/lib/tmpfiles.d $(doc))
 	install -d $(DESTDIR)/etc/countersign
 	install -m 755 $(BIN)/countersign $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(addprefix $(BIN)/,keeper reader scribe) $(DESTDIR)$(libexec)/
 	@set -e; umask 022; for u in $(UNITS); do echo "unit $$u"; $(into) "units/$$u" > "$(DESTDIR)$(systemd)/$$u"; done
+	@set -e; umask 022; for u in $(USERUNITS); do echo "user unit $$u"; $(into) "units/$$u" > "$(DESTDIR)$(user)/$$u"; done
 	install -m 644 units/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/countersign.conf
 	install -m 644 units/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/countersign.conf
 	install -m 644 $(DOCS) $(DESTDIR)$(doc)/
@@ -67,7 +70,7 @@ install: ## what was built, with its units, under DESTDIR and PREFIX; as root
 uninstall: ## the programs and units; policy, journal and vault stay
 	@test -n "$(DESTDIR)" || sh packaging/before-remove
 	rm -rf $(DESTDIR)$(libexec) $(DESTDIR)$(doc)
-	rm -f $(DESTDIR)$(PREFIX)/bin/countersign $(addprefix $(DESTDIR)$(systemd)/,$(UNITS))
+	rm -f $(DESTDIR)$(PREFIX)/bin/countersign $(addprefix $(DESTDIR)$(systemd)/,$(UNITS)) $(addprefix $(DESTDIR)$(user)/,$(USERUNITS))
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,sysusers.d/countersign.conf tmpfiles.d/countersign.conf)
 	@test -n "$(DESTDIR)" || sh packaging/after-remove
 

@@ -6,7 +6,7 @@
 # removing a person or an agent is one line and a switch; the keeper goes on.
 #
 # It does NOT see what is decided after the system is built: an access control
-# list on a home, a directory somebody opens. `countersign status` does.
+# list on a home, a directory somebody opens.
 {
   config,
   lib,
@@ -89,6 +89,7 @@ in
       wantedBy = [ "multi-user.target" ];
       wants = units.wanted;
     };
+    systemd.user.services.countersign-notify.wantedBy = [ "graphical-session.target" ];
 
     users.groups = {
       countersign-keeper = { };

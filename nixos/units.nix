@@ -9,6 +9,7 @@ let
   source = ../units;
 
   moved = {
+    "/usr/bin/countersign" = "${package}/bin/countersign";
     "/usr/libexec/countersign" = "${package}/libexec/countersign";
     "/usr/share/doc/countersign" = "${package}/share/doc/countersign";
   };
@@ -25,7 +26,10 @@ let
       text;
 
   isUnit = name: builtins.match ".*\\.(service|socket|target|timer|path)" name != null;
-  units = lib.filter isUnit (lib.attrNames (builtins.readDir source));
+  all = lib.filter isUnit (lib.attrNames (builtins.readDir source));
+  # What owners' own service managers run, and what the system's does.
+  user = [ "countersign-notify.service" ];
+  units = lib.filter (name: !lib.elem name user) all;
   isTemplate = lib.hasInfix "@.";
 
   # A person's instance of a template, named as systemd-escape names it: of
@@ -87,6 +91,7 @@ in
   # By path in a package; the text of each.
   files =
     lib.mapAttrs' (name: lib.nameValuePair "lib/systemd/system/${name}") (system // restarts)
+    // lib.mapAttrs' (name: lib.nameValuePair "lib/systemd/user/${name}") (lib.genAttrs user here)
     // {
       "lib/tmpfiles.d/countersign.conf" = here "tmpfiles.conf";
     };

@@ -15,7 +15,8 @@ type approveCmd struct {
 
 func (c *approveCmd) Run(s *session) error {
 	if c.Which.prefix == "" {
-		return fmt.Errorf("an approval names what was seen: look at it with `countersign show %s`, then give ID@PREFIX", c.Which.id)
+		fmt.Fprintf(os.Stderr, "countersign: an approval names what was seen: look at it with `countersign show %s`, then give ID@PREFIX\n", c.Which.id)
+		return ended(exitUsage)
 	}
 	return s.decide(protocol.DecideParams{ID: c.Which.id, Prefix: c.Which.prefix, Approve: true}, c.JSON)
 }
@@ -93,6 +94,7 @@ func (c *undoCmd) look(s *session, t protocol.Transaction) (agreed bool, err err
 	}
 	answer, err := prompt.Ask(s.ctx, os.Stdin, os.Stdout, "Put this back?", []string{"undo", "leave"})
 	if err == nil && answer != "undo" {
+		fmt.Fprintf(s.out.Out, "it waits; end it with:  countersign deny %s\n", t.ID)
 		err = ended(exitWaiting)
 	}
 	return answer == "undo", err

@@ -32,7 +32,13 @@ func (c *logCmd) Run(s *session) error {
 	if err := s.ask(protocol.Log, protocol.LogParams{Limit: c.Limit, Before: c.Before.id, Refused: c.Refused}, &list); err != nil {
 		return err
 	}
-	return s.list(list, c.JSON, "nothing happened yet")
+	if err := s.list(list, c.JSON, "nothing happened yet"); err != nil {
+		return err
+	}
+	if n := len(list.Transactions); !c.JSON && uint64(n) == c.Limit {
+		fmt.Fprintf(s.out.Out, "older: countersign log --before %s\n", list.Transactions[n-1].ID)
+	}
+	return nil
 }
 
 func (s *session) list(list protocol.ListResult, asJSON bool, empty string) error {
@@ -42,11 +48,11 @@ func (s *session) list(list protocol.ListResult, asJSON bool, empty string) erro
 		}
 		return printJSON(list)
 	}
+	s.out.Banner(list.Unseparated)
 	if len(list.Transactions) == 0 {
 		fmt.Fprintln(s.out.Out, empty)
 		return nil
 	}
-	s.out.Banner(list.Transactions[0].Unseparated)
 	s.out.Rows(list.Transactions)
 	if list.More > 0 {
 		fmt.Fprintf(s.out.Out, "and %d more\n", list.More)
@@ -84,6 +90,7 @@ func (c *verifyCmd) Run(s *session) error {
 	if c.JSON {
 		return printJSON(r)
 	}
+	s.out.Banner(r.Unseparated)
 	fmt.Fprintf(s.out.Out, "the journal holds: %d records, %d bodies, %d bytes in %d segments\nhead %s\n", r.Records, r.Bodies, r.Bytes, r.Segments, r.Head)
 	return nil
 }

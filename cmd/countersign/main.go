@@ -23,6 +23,7 @@ type commands struct {
 	Demo     demoCmd     `cmd:"" help:"Show the whole road in a temporary directory."`
 	Up       upCmd       `cmd:"" help:"Run keeper, readers and scribes in the foreground."`
 	Propose  proposeCmd  `cmd:"" help:"Propose an action, as an agent does."`
+	Read     readCmd     `cmd:"" help:"Read a text file as an agent does, with the hash to expect."`
 	Await    awaitCmd    `cmd:"" help:"Wait until a proposed action has ended."`
 	Withdraw withdrawCmd `cmd:"" help:"Take a waiting action back, as its proposer."`
 	Pending  pendingCmd  `cmd:"" help:"List what waits for a decision."`
@@ -33,6 +34,7 @@ type commands struct {
 	Log      logCmd      `cmd:"" help:"Tell what happened, newest first."`
 	Verify   verifyCmd   `cmd:"" help:"Walk the whole journal and check every hash in it."`
 	Status   statusCmd   `cmd:"" help:"Say what runs, under which walls, by which policy."`
+	Notify   notifyCmd   `cmd:"" help:"Tell the desktop when an action begins to wait for you."`
 
 	Person personCmd `cmd:"" help:"Add or remove persons of the installed service."`
 	Agent  agentCmd  `cmd:"" help:"Add or remove agents of the installed service."`
@@ -50,10 +52,12 @@ const (
 	exitDenied  = 6 // expired too
 	exitNot     = 7 // not landed, or withdrawn
 	exitUnknown = 8 // nobody can say whether it landed
+
+	exitInterrupted = 130
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:]))
 }
@@ -62,7 +66,7 @@ func run(ctx context.Context, args []string) int {
 	var c commands
 	parser, err := kong.New(&c, kong.Name("countersign"), kong.UsageOnError(),
 		kong.Description("Lets an agent work among your files without the power to change them. "+
-			"Exit codes: 0 landed, 1 failure, 2 usage, 3 refused, 4 waiting, 5 stale, 6 denied, 7 not landed, 8 unknown."),
+			"Exit codes: 0 landed or done, 1 failure, 2 usage, 3 refused, 4 waiting, 5 stale, 6 denied or expired, 7 not landed or withdrawn, 8 unknown, 130 interrupted."),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		panic("[unexpected] command line: " + err.Error())
@@ -72,7 +76,7 @@ func run(ctx context.Context, args []string) int {
 		fmt.Fprintln(os.Stderr, "countersign:", err)
 		return exitUsage
 	}
-	return exitCode(parsed.Run(newSession(ctx, c.Root)))
+	return exitCode(ctx, parsed.Run(newSession(ctx, c.Root)))
 }
 
 // ended is how a command ends whose answer is no success and no failure
@@ -82,13 +86,16 @@ type ended int
 func (e ended) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // exitCode prints what is still to be said of an error.
-func exitCode(err error) int {
+func exitCode(ctx context.Context, err error) int {
 	var e ended
 	switch r := refusal.As(err); {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &e):
 		return int(e)
+	case ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "countersign: interrupted; what was sent before goes on")
+		return exitInterrupted
 	case r != nil:
 		fmt.Fprintln(os.Stderr, "countersign: refused:", show.Refusal(r))
 		switch r.Code {

@@ -35,12 +35,12 @@ func newSession(ctx context.Context, root string) *session {
 		}
 		run = filepath.Join(root, "run")
 	}
-	width := 0
-	if term.IsTerminal(int(os.Stdout.Fd())) {
+	width, screen := 0, term.IsTerminal(int(os.Stdout.Fd()))
+	if screen {
 		width, _, _ = term.GetSize(int(os.Stdout.Fd()))
 	}
-	colour := term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == ""
-	return &session{ctx: ctx, root: root, run: run, out: show.Writer{Out: os.Stdout, Colour: colour, Width: width}}
+	colour := screen && os.Getenv("NO_COLOR") == ""
+	return &session{ctx: ctx, root: root, run: run, out: show.Writer{Out: os.Stdout, Colour: colour, Width: width, Screen: screen}}
 }
 
 // call asks one of the keeper's sockets.
@@ -110,7 +110,7 @@ func (s *session) report(t protocol.Transaction, asJSON bool) error {
 	case t.State == protocol.StateWaiting:
 		fmt.Fprintf(s.out.Out, "look at it:  countersign show %s\n", t.ID)
 	case t.State == protocol.StateLanded && t.UndoOf == "":
-		fmt.Fprintf(s.out.Out, "take it back:  countersign undo %s\n", t.ID)
+		fmt.Fprintf(s.out.Out, "its owner takes it back with:  countersign undo %s\n", t.ID)
 	case t.State == protocol.StateDenied && t.Why != "":
 		s.out.Said(t.Why)
 	case t.Refusal != nil:

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"countersign/internal/accounts"
 	"countersign/internal/up"
 )
 
@@ -50,7 +51,7 @@ func (c *upCmd) Run(s *session) error {
 	if err := c.alone(&cfg); err != nil {
 		return err
 	}
-	cfg.Ready = func(r up.Running) { c.ready(s, r) }
+	cfg.Ready, cfg.Reach = func(r up.Running) { c.ready(s, r) }, accounts.Reach
 	return up.Run(s.ctx, cfg)
 }
 
@@ -79,6 +80,9 @@ func (c *upCmd) ready(s *session, r up.Running) {
 		return
 	}
 	s.out.Banner(r.Unseparated)
+	for _, o := range r.Open {
+		s.out.Warn(o + "; chmod 700 the home")
+	}
 	fmt.Fprintf(s.out.Out, "ready: %d processes serve beneath %s; elsewhere: export COUNTERSIGN_ROOT=%s\n", len(r.Processes), r.Root, r.Root)
 }
 

@@ -12,6 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Reach says how a user, with these groups, could enter a home or put another
+// in its place; the empty string where it can do neither. It needs root.
+func Reach(uid uint32, gids []uint32, home string) (string, error) { return reach(uid, gids, home) }
+
 // reach says how a user of these groups could enter a home, or put another in
 // its place; the empty string where it can do neither. The kernel is asked, as
 // that user: mode bits, access control lists, groups and every directory above

@@ -1,9 +1,12 @@
 package action
 
 import (
+	"errors"
+	"fmt"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"countersign/internal/refusal"
 )
@@ -88,7 +91,9 @@ func ParseProposal(b []byte) (Proposal, error) {
 		Sentence string      `json:"sentence,omitzero"`
 	}
 	if err := json.Unmarshal(b, &in, json.RejectUnknownMembers(true)); err != nil {
-		return Proposal{}, refusal.New(refusal.BadRequest, "the proposal", "%v", err)
+		r := refusal.New(refusal.BadRequest, "the proposal", "%s", jsonFault(err))
+		r.Fix = "docs/proposal.md describes its JSON"
+		return Proposal{}, r
 	}
 	if in.Action == nil {
 		return Proposal{}, bad("the proposal", "it has no action")
@@ -98,6 +103,30 @@ func ParseProposal(b []byte) (Proposal, error) {
 		return Proposal{}, err
 	}
 	return Proposal{Action: a, Sentence: in.Sentence}, a.Validate()
+}
+
+// jsonFault says what is wrong with a JSON text in JSON's terms: where, and what.
+func jsonFault(err error) string {
+	if r := refusal.As(err); r != nil {
+		err = r
+	}
+	var semantic *json.SemanticError
+	var syntactic *jsontext.SyntacticError
+	where := ""
+	switch {
+	case errors.As(err, &semantic):
+		where = fmt.Sprintf("at %q, byte %d", semantic.JSONPointer, semantic.ByteOffset)
+		switch {
+		case refusal.As(semantic.Err) != nil:
+			return where + ": " + refusal.As(semantic.Err).Why
+		case semantic.Err != nil:
+			return where + ": " + semantic.Err.Error()
+		}
+		return fmt.Sprintf("%s: a %s stands where it cannot", where, semantic.JSONKind)
+	case errors.As(err, &syntactic):
+		return fmt.Sprintf("at %q, byte %d: %v", syntactic.JSONPointer, syntactic.ByteOffset, syntactic.Err)
+	}
+	return err.Error()
 }
 
 func (j *jsonAction) action() (Action, error) {

@@ -240,3 +240,23 @@ func FuzzParseProposal(f *testing.F) {
 		}
 	})
 }
+
+// O7: what is wrong with a proposal's JSON is said in JSON's terms, with the
+// place, and nothing of this program's insides.
+func TestJSONFaultsAreNamed(t *testing.T) {
+	for in, want := range map[string]string{
+		``:               "unexpected EOF",
+		`{"action": []}`: "/action",
+		`{"action": {"file-write": {"changes": [{"path": "/a", "mode": "0755", "delete": {}}]}}}`: "/action/file-write/changes/0/mode",
+		`{"action": {"file-write": {"changes": [{"path": "\"/a", "delete": {}}]}}}`:               "its quoted form is broken",
+		`{"action": {}, "action": {}}`: "duplicate",
+	} {
+		_, err := ParseProposal([]byte(in))
+		r := refusal.As(err)
+		if r == nil || r.Code != refusal.BadRequest || !strings.Contains(r.Why, want) || !strings.Contains(r.Fix, "docs/proposal.md") {
+			t.Errorf("%s: %v", in, err)
+		} else if strings.Contains(r.Why, "Go ") || strings.Contains(r.Why, "json:") || strings.Contains(r.Why, "action.") {
+			t.Errorf("%s: %s", in, r.Why)
+		}
+	}
+}

@@ -93,6 +93,12 @@ func (p Path) String() string {
 	if plain {
 		return string(p)
 	}
+	return p.Quoted()
+}
+
+// Quoted gives the quoted form, whether or not the path needs it: in a sentence
+// a name with spaces would otherwise go on as words of the sentence's own.
+func (p Path) Quoted() string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for i := 0; i < len(p); {

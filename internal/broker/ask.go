@@ -33,21 +33,21 @@ func (b *Broker) Pending(may func(protocol.Transaction) bool) protocol.ListResul
 	all := b.ledger.list(false, 0, func(t protocol.Transaction) bool {
 		return t.State == protocol.StateWaiting && !b.isOver(t) && may(t)
 	})
-	return fitted(all, protocol.MaxList)
+	return b.fitted(all, protocol.MaxList)
 }
 
 // fitted gives as many transactions as one answer holds, and how many more
 // there are.
-func fitted(all []protocol.Transaction, limit int) protocol.ListResult {
+func (b *Broker) fitted(all []protocol.Transaction, limit int) protocol.ListResult {
 	const most = 4 << 20 // bytes
 	n, size := 0, 0
 	for ; n < min(len(all), limit); n++ {
-		b, err := canon.Encode(all[n])
-		if size += len(b); err != nil || size > most {
+		one, err := canon.Encode(all[n])
+		if size += len(one); err != nil || size > most {
 			break
 		}
 	}
-	return protocol.ListResult{Transactions: all[:n], More: uint64(len(all) - n)}
+	return protocol.ListResult{Transactions: all[:n], More: uint64(len(all) - n), Unseparated: b.cfg.Policy.Consent.Unseparated}
 }
 
 // waiting counts what Pending would list.
@@ -60,7 +60,7 @@ func (b *Broker) waiting(may func(protocol.Transaction) bool) uint64 {
 func (b *Broker) Log(in protocol.LogParams, may func(protocol.Transaction) bool) protocol.ListResult {
 	limit := min(max(in.Limit, 1), protocol.MaxList)
 	reached := in.Before == ""
-	return fitted(b.ledger.list(true, int(limit), func(t protocol.Transaction) bool {
+	return b.fitted(b.ledger.list(true, int(limit), func(t protocol.Transaction) bool {
 		if !reached {
 			reached = t.ID == in.Before
 			return false

@@ -267,5 +267,6 @@ func (b *Broker) Verify(ctx context.Context) (protocol.VerifyResult, error) {
 	}
 	return protocol.VerifyResult{
 		Segments: uint64(r.Segments), Records: uint64(r.Records), Bodies: uint64(r.Bodies), Bytes: uint64(r.Bytes), Head: r.Head,
+		Unseparated: b.cfg.Policy.Consent.Unseparated,
 	}, nil
 }

@@ -36,7 +36,9 @@ func (b *Broker) Decide(ctx context.Context, uid uint32, in protocol.DecideParam
 		return b.ledger.view(t), err
 	}
 	if _, _, _, whole := b.ledger.refs(t); !consent.Names(in.Prefix, whole) {
-		return b.ledger.view(t), refusal.New(refusal.Stale, "approval of "+string(in.ID), "the prefix is another preview's")
+		r := refusal.New(refusal.Stale, "approval of "+string(in.ID), "")
+		r.Why, r.Fix = "the prefix is not that of its preview", "look at it with `countersign show` and give the prefix that stands there"
+		return b.ledger.view(t), r
 	}
 	return b.approve(ctx, t, person, by)
 }

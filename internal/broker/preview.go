@@ -91,7 +91,7 @@ func (b *Broker) finish(v *preview, id action.ID, a action.Action, of proposed) 
 		return nil
 	}
 	if n > int64(limits.AskedText) {
-		return refusal.New(refusal.TooLongToAsk, what, "%d bytes, of at most %d", n, limits.AskedText)
+		return refusal.New(refusal.TooLongToAsk, what, "%d bytes, of at most %d; it asks by %s", n, limits.AskedText, v.judged.Rule)
 	}
 	detail := action.DetailOf(v.plans)
 	if detail.Unshown() {

@@ -106,6 +106,7 @@ type Transaction struct {
 type ListResult struct {
 	Transactions []Transaction `cbor:"transactions" json:"transactions"`
 	More         uint64        `cbor:"more,omitempty" json:"more,omitempty"`
+	Unseparated  bool          `cbor:"unseparated,omitempty" json:"unseparated,omitempty"`
 }
 
 // LogParams asks for the newest transactions, or with Before for those proposed
@@ -150,6 +151,8 @@ type VerifyResult struct {
 	Bodies   uint64      `cbor:"bodies" json:"bodies"`
 	Bytes    uint64      `cbor:"bytes" json:"bytes"`
 	Head     action.Hash `cbor:"head" json:"head"`
+
+	Unseparated bool `cbor:"unseparated,omitempty" json:"unseparated,omitempty"`
 }
 
 // StatusResult is the keeper's account of itself.

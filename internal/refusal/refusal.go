@@ -174,7 +174,7 @@ var table = map[Code]entry{
 	PolicyDiffers:  {"the two processes hold different policies", "restart the one that holds the older policy", After},
 	Busy:           {"too much is under way", "", Retry},
 	TooLarge:       {"it is larger than the limit", "send less in one call", Never},
-	Unavailable:    {"the process that must answer cannot be reached", "see `countersign status`", Retry},
+	Unavailable:    {"the process that must answer cannot be reached", "start `countersign up` and name its directory by --root or COUNTERSIGN_ROOT, or see `systemctl status 'countersign-*'`", Retry},
 	Internal:       {"a fault of Countersign's own", "its log has the particulars", Retry},
 	HandleRejected: {"a handle is not what it must be", "", Never},
 

@@ -20,7 +20,8 @@ import (
 type Writer struct {
 	Out    io.Writer
 	Colour bool
-	Width  int // of the screen, in columns; 0 where there is none
+	Width  int  // of the screen, in columns; 0 where there is none
+	Screen bool // whether a person looks at it
 }
 
 const (
@@ -97,17 +98,21 @@ func (w Writer) Banner(missing bool) {
 	}
 }
 
-// Rows lists transactions, one line each.
+// Warn says what takes a promise away.
+func (w Writer) Warn(what string) { w.line("%s", painted{bold, "WARNING: " + visible.Line(what)}) }
+
+// Rows lists transactions, one line each. What an agent chose, the path, comes
+// last: nothing behind it can be its own.
 func (w Writer) Rows(list []protocol.Transaction) {
 	for _, t := range list {
 		undo := ""
 		switch {
 		case t.UndoneBy != "":
-			undo = "  undone by " + string(t.UndoneBy)
+			undo = "undone by " + string(t.UndoneBy) + "; "
 		case t.UndoOf != "":
-			undo = "  undo of " + string(t.UndoOf)
+			undo = "undo of " + string(t.UndoOf) + "; "
 		}
-		w.line("%s  %s  %-10s  %s%s", t.Proposed.Time().Format(time.DateTime), t.ID, t.State, w.Sentence(t), undo)
+		w.line("%s  %s  %-10s  %s%s", t.Proposed.Time().Format(time.DateTime), t.ID, t.State, undo, w.Sentence(t))
 	}
 }
 
@@ -117,18 +122,27 @@ func (w Writer) Sentence(t protocol.Transaction) visible.Text {
 		action.CapFileWrite: "write", action.CapFileDelete: "delete", action.CapGitCommit: "commit in",
 		action.CapGitDiscard: "discard work in", action.CapGitPush: "push", action.CapUndo: "put back",
 	}[t.Capability]
-	where := make([]string, len(t.Paths))
-	for i, p := range t.Paths {
-		where[i] = p.String()
-	}
-	s := fmt.Sprintf("%s: %s %s", visible.Line(t.By), what, strings.Join(where, ", "))
+	who := string(visible.Line(t.By))
 	if t.Self && t.UndoOf == "" {
-		s += " (self-proposed)"
+		who += " (self-proposed)"
 	}
 	if t.Unseparated {
-		s += " (unseparated)"
+		who += " (unseparated)"
 	}
-	return visible.Text(s)
+	where := make([]string, len(t.Paths))
+	for i, p := range t.Paths {
+		where[i] = named(p)
+	}
+	return visible.Text(fmt.Sprintf("%s: %s %s", who, what, strings.Join(where, ", ")))
+}
+
+// named spells a path within a line: quoted where it holds what stands between
+// words.
+func named(p action.Path) string {
+	if strings.ContainsAny(string(p), " ,;:()") {
+		return p.Quoted()
+	}
+	return p.String()
 }
 
 // Said gives an owner's words.
@@ -147,7 +161,7 @@ func (w Writer) Transaction(s protocol.ShowResult) {
 	}
 	if t.Rule != "" {
 		w.line("  decided by: %s: %s", t.Verdict, t.Rule)
-		w.line("  can be undone: %s", map[bool]string{true: "yes, a copy is kept", false: "NO, no copy is kept"}[t.Reversible])
+		w.line("  can be undone: %s", map[bool]string{true: "yes", false: "NO, no copy is kept"}[t.Reversible])
 	}
 	if t.DecidedBy != "" {
 		w.line("  decision: %s, %s", t.DecidedBy, t.Decided.Time().Format(time.DateTime))
@@ -251,6 +265,13 @@ func (w Writer) diff(text string) {
 		default:
 			w.line("%s", line)
 		}
+	}
+}
+
+// Text shows a file's text, line by line.
+func (w Writer) Text(text string) {
+	for line := range strings.Lines(text) {
+		w.line("%s", visible.Trailing(strings.TrimSuffix(line, "\n")))
 	}
 }
 

@@ -195,8 +195,8 @@ func TestSentence(t *testing.T) {
 		"robot: discard work in /r":            {By: "robot", Capability: action.CapGitDiscard, Paths: []action.Path{"/r"}},
 		"robot: push /r":                       {By: "robot", Capability: action.CapGitPush, Paths: []action.Path{"/r"}},
 		"alice: put back /a":                   {By: "alice", Capability: action.CapUndo, Paths: []action.Path{"/a"}, UndoOf: "x", Self: true},
-		"alice: write /a (self-proposed)":      {By: "alice", Capability: action.CapFileWrite, Paths: []action.Path{"/a"}, Self: true},
-		"robot: write /a (unseparated)":        {By: "robot", Capability: action.CapFileWrite, Paths: []action.Path{"/a"}, Unseparated: true},
+		"alice (self-proposed): write /a":      {By: "alice", Capability: action.CapFileWrite, Paths: []action.Path{"/a"}, Self: true},
+		"robot (unseparated): write /a":        {By: "robot", Capability: action.CapFileWrite, Paths: []action.Path{"/a"}, Unseparated: true},
 		`ro⟦ESC⟧[2Kbot: write "/\342\200\256"`: {By: "ro\x1b[2Kbot", Capability: action.CapFileWrite, Paths: []action.Path{"/\u202e"}},
 	} {
 		if got := (Writer{}).Sentence(tx); string(got) != want {
@@ -256,5 +256,28 @@ func TestJSONIsHarmless(t *testing.T) {
 	var back map[string]string
 	if err := json.Unmarshal([]byte(shown), &back); err != nil || back["k"] != nasty {
 		t.Errorf("%q reads as %q: %v", shown, back["k"], err)
+	}
+}
+
+// O3: a name cannot go on as words of a line's own: it comes last, and is quoted
+// where it holds what stands between words.
+func TestNamesAreNoWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"/a":                   "/a",
+		"/y  undo of abc":      `"/y  undo of abc"`,
+		"/z (self-proposed)":   `"/z (self-proposed)"`,
+		"/a, /b":               `"/a, /b"`,
+		"/trail ":              `"/trail "`,
+		"/x; undone by abc":    `"/x; undone by abc"`,
+		"/in \"quotes\" or \\": `"/in \"quotes\" or \\"`,
+	} {
+		var out bytes.Buffer
+		Writer{Out: &out}.Rows([]protocol.Transaction{{By: "claude", Capability: action.CapFileWrite, Paths: []action.Path{action.Path(name)}, UndoneBy: "u"}})
+		if line := strings.TrimSuffix(out.String(), "\n"); !strings.HasSuffix(line, "undone by u; claude: write "+want) {
+			t.Errorf("%q: %s", name, line)
+		}
+		if back, err := action.ParsePath(named(action.Path(name))); err != nil || string(back) != name {
+			t.Errorf("%q reads back as %q: %v", name, back, err)
+		}
 	}
 }

@@ -17,8 +17,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -38,6 +40,9 @@ type Config struct {
 	Stderr     *os.File // of the processes
 	Log        *slog.Logger
 	Ready      func(Running) // called once all of them serve
+
+	// Reach says how a user could enter a home by itself; nil is not asked.
+	Reach func(uid uint32, gids []uint32, home string) (how string, err error)
 }
 
 // Person and Agent are what a policy is written from.
@@ -58,7 +63,8 @@ type Running struct {
 	Root        string         `json:"root"`
 	Policy      string         `json:"policy"`
 	Unseparated bool           `json:"unseparated"`
-	Processes   map[string]int `json:"processes"` // name to pid
+	Processes   map[string]int `json:"processes"`      // name to pid
+	Open        []string       `json:"open,omitempty"` // what an agent could do in a home without asking
 }
 
 // Run runs everything until ctx ends, and returns when all have stopped.
@@ -81,10 +87,36 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
+	open, err := c.openHomes(p)
+	if err != nil {
+		return err
+	}
 	s := supervisor{log: c.Log, stderr: c.Stderr}
 	return s.run(ctx, daemons, func(pids map[string]int) {
-		c.Ready(Running{Root: c.Root, Policy: c.policyFile(), Unseparated: p.Consent.Unseparated, Processes: pids})
+		c.Ready(Running{Root: c.Root, Policy: c.policyFile(), Unseparated: p.Consent.Unseparated, Processes: pids, Open: open})
 	})
+}
+
+// openHomes says which agents could enter which homes by themselves, where the
+// kernel would not make them ask.
+func (c *Config) openHomes(p *policy.Policy) ([]string, error) {
+	var open []string
+	if !separated() || c.Reach == nil {
+		return nil, nil
+	}
+	for _, agent := range slices.Sorted(maps.Keys(p.Agents)) {
+		user := credential(p.Agents[agent].UID)
+		for _, name := range p.Agents[agent].Persons {
+			how, err := c.Reach(user.Uid, append([]uint32{user.Gid}, user.Groups...), string(p.Persons[name].Home))
+			if err != nil {
+				return nil, fmt.Errorf("asking whether %s could enter the home of %s: %w", agent, name, err)
+			}
+			if how != "" {
+				open = append(open, fmt.Sprintf("the agent %s needs no permission in the home of %s: %s", agent, name, how))
+			}
+		}
+	}
+	return open, nil
 }
 
 func separated() bool { return os.Geteuid() == 0 }
@@ -232,6 +264,10 @@ func (c *Config) check(p *policy.Policy) error {
 	for _, person := range p.Persons {
 		if err := c.outside(person.Name, string(person.Home)); err != nil {
 			return err
+		}
+		var st unix.Stat_t
+		if err := unix.Stat(string(person.Home), &st); err != nil || st.Uid != person.UID {
+			return fmt.Errorf("the home %s is uid %d's, and %s is uid %d", person.Home, st.Uid, person.Name, person.UID)
 		}
 		if separated() {
 			if person.UID == c.KeeperUID {

@@ -55,6 +55,7 @@ func rows() []row {
 		{"accounts", "policy", "the users and units that a policy needs, for an administrator"},
 		{"prompt", "", "a question at a terminal, about nothing of ours"},
 		{"show", "action protocol refusal visible", "words for a person, from what the keeper said"},
+		{"notify", "action protocol refusal visible", "words for a desktop, from what the keeper said; whoever runs it asks the keeper"},
 		{"up", "policy protocol trust", "the daemons as children, without a service manager"},
 		{"demo", "action prompt protocol up", "a guided run over real processes"},
 		{"testas", "", "for tests alone"},
@@ -62,7 +63,7 @@ func rows() []row {
 		{"cmd/reader", "confine daemon fileread policy protocol refusal wire", "one room for one process"},
 		{"cmd/scribe", "confine daemon policy protocol refusal stage wire", "one room for one process"},
 		{"cmd/keeper", "broker confine daemon policy protocol refusal wire", "one room for one process"},
-		{"cmd/countersign", "accounts action consent demo policy prompt protocol refusal show up visible wire/client", "one room for one process"},
+		{"cmd/countersign", "accounts action consent demo notify policy prompt protocol refusal show up visible wire/client", "one room for one process"},
 	}
 }
 
@@ -79,12 +80,13 @@ const daemons = "runtime/cgo os/exec net/http net/rpc plugin testing "
 func links() []linked {
 	const pure = "net os/exec golang.org/x/sys/unix log/slog beneath wire"
 	return []linked{
-		{"cmd/reader", daemons + "stage vault journal broker consent wire/client prompt show up demo accounts", "read-only is a binary without the code"},
-		{"cmd/scribe", daemons + "broker journal vault consent fileread wire/client prompt show up demo accounts",
+		{"cmd/reader", daemons + "stage vault journal broker consent wire/client prompt show up demo accounts notify", "read-only is a binary without the code"},
+		{"cmd/scribe", daemons + "broker journal vault consent fileread wire/client prompt show up demo accounts notify",
 			"the one who writes decides nothing, keeps nothing and calls nobody"},
-		{"cmd/keeper", daemons + "stage fileread prompt show up demo accounts", "the one who decides has no hands on a home"},
+		{"cmd/keeper", daemons + "stage fileread prompt show up demo accounts notify", "the one who decides has no hands on a home"},
 		{"cmd/countersign", "runtime/cgo net/http plugin testing stage broker journal vault fileread beneath facts confine",
 			"the owner's command asks the keeper, and touches nothing itself"},
+		{"notify", "wire wire/client policy", "it says what it is given, and asks nobody"},
 		{"beneath", "policy classify grant broker wire", "OS rooms know nothing of policy"},
 		{"wire", "policy classify grant action broker", "OS rooms know nothing of policy"},
 		{"wire/client", "policy classify grant action broker", "OS rooms know nothing of policy"},

@@ -27,6 +27,7 @@ type Lab struct {
 		Policy      string
 		Unseparated bool
 		Processes   map[string]int
+		Open        []string
 	}
 
 	up   *exec.Cmd

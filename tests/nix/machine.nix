@@ -46,6 +46,7 @@ let
     systemd.tmpfiles.packages = plain (types.listOf types.package) [ ];
     systemd.tmpfiles.rules = strings;
     systemd.targets = plain (types.attrsOf types.raw) { };
+    systemd.user.services = plain (types.attrsOf types.raw) { };
     users.users = plain (types.attrsOf (types.submodule user)) { };
     users.groups = plain (types.attrsOf (
       types.submodule { options.members = strings; }
@@ -75,6 +76,7 @@ let
     inherit (units) files;
     tmpfiles = map (p: p.name) config.systemd.tmpfiles.packages;
     target = config.systemd.targets.countersign;
+    userServices = config.systemd.user.services;
     policy = {
       inherit (policy) mode;
       inherit (policy.source) script;
@@ -88,6 +90,7 @@ let
     inherit (config.users) users groups;
     inherit (config.environment) etc;
     inherit (config.systemd) packages targets;
+    userServices = config.systemd.user.services;
   };
 in
 # As NixOS does before it builds.

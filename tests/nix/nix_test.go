@@ -69,6 +69,9 @@ type machine struct {
 		WantedBy []string `json:"wantedBy"`
 		Wants    []string `json:"wants"`
 	} `json:"target"`
+	UserServices map[string]struct {
+		WantedBy []string `json:"wantedBy"`
+	} `json:"userServices"`
 	Policy struct {
 		Mode     string
 		Script   string

@@ -14,9 +14,12 @@ import (
 	"countersign/internal/accounts"
 )
 
-const inPackage = "lib/systemd/system/"
+const inPackage, userUnits = "lib/systemd/system/", "lib/systemd/user/"
 
-// sources gives the unit files of units/, by name.
+// ofUser are the units that are no part of the system's service manager.
+func ofUser() []string { return []string{"countersign-notify.service"} }
+
+// sources gives the system's unit files of units/, by name.
 func sources(t *testing.T) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
@@ -28,6 +31,9 @@ func sources(t *testing.T) map[string]string {
 		for _, file := range files {
 			out[filepath.Base(file)] = read(t, file)
 		}
+	}
+	for _, name := range ofUser() {
+		delete(out, name)
 	}
 	if len(out) < 8 {
 		t.Fatalf("units/ has %d units", len(out))
@@ -70,18 +76,18 @@ func moved(directives []string, store string) []string {
 }
 
 // compare holds what Nix made of a unit to its source.
-func compare(t *testing.T, m *machine, name, source string) {
+func compare(t *testing.T, m *machine, path, source string) {
 	t.Helper()
-	text, ok := m.Files[inPackage+name]
+	text, ok := m.Files[path]
 	if !ok {
-		t.Errorf("there is no %s", name)
+		t.Errorf("there is no %s", path)
 		return
 	}
 	got, want := directives(t, text), moved(directives(t, source), m.Package.Path)
 	if !slices.Equal(got, want) {
-		t.Errorf("%s says\n%s\nand not\n%s", name, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("%s says\n%s\nand not\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	delete(m.Files, inPackage+name)
+	delete(m.Files, path)
 }
 
 var people = map[string]map[string]string{
@@ -96,15 +102,18 @@ func TestUnitsAreTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, all := machineOf(t, name), sources(t)
 			for unit, source := range all {
-				compare(t, m, unit, source)
+				compare(t, m, inPackage+unit, source)
+			}
+			for _, unit := range ofUser() {
+				compare(t, m, userUnits+unit, read(t, filepath.Join(root, "units", unit)))
 			}
 			for person, home := range persons {
 				for _, role := range []string{"reader", "scribe"} {
 					for _, suffix := range []string{"socket", "service"} {
-						compare(t, m, accounts.Unit(role, person, suffix), all["countersign-"+role+"@."+suffix])
+						compare(t, m, inPackage+accounts.Unit(role, person, suffix), all["countersign-"+role+"@."+suffix])
 					}
 					// P4: the drop-in is the one that `person add` writes elsewhere.
-					compare(t, m, accounts.Unit(role, person, "service")+".d/home.conf", accounts.DropIn(role, home))
+					compare(t, m, inPackage+accounts.Unit(role, person, "service")+".d/home.conf", accounts.DropIn(role, home))
 				}
 			}
 			onlyRestarts(t, m)
@@ -158,6 +167,24 @@ func TestWanted(t *testing.T) {
 	}
 	if !slices.Equal(m.Target.WantedBy, []string{"multi-user.target"}) {
 		t.Errorf("the target is wanted by %q", m.Target.WantedBy)
+	}
+}
+
+// O5, P5: an owner's own service manager starts with their desktop what its
+// [Install] section says.
+func TestUserUnitIsWanted(t *testing.T) {
+	m := machineOf(t, "default")
+	for _, name := range ofUser() {
+		var want []string
+		for _, d := range directives(t, read(t, filepath.Join(root, "units", name))) {
+			if by, ok := strings.CutPrefix(d, "Install: WantedBy="); ok {
+				want = append(want, by)
+			}
+		}
+		got := m.UserServices[strings.TrimSuffix(name, ".service")].WantedBy
+		if len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("%s is wanted by %q and not %q", name, got, want)
+		}
 	}
 }
 

@@ -53,6 +53,8 @@ func TestWithoutRoot(t *testing.T) {
 	w.holds(path, "one\n")
 	saying(w.Run(lab.Alice, "", "log"), 0, "log")
 	saying(w.Run(lab.Alice, "", "status"), 0, "status")
+	saying(w.Run(lab.Alice, "", "verify"), 0, "verify")
+	saying(w.Run(lab.Alice, "", "pending"), 0, "pending, with nothing in it")
 	if r := w.Run(lab.Claude, "", "pending"); r.Code == 0 {
 		t.Errorf("another user was answered: %s", r.Stdout)
 	}

@@ -17,6 +17,7 @@ import (
 	"countersign/internal/confine"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
+	"countersign/internal/testas"
 	"countersign/tests/lab"
 )
 
@@ -291,5 +292,27 @@ func TestKeepersStateIsItsOwn(t *testing.T) {
 			_, err := os.ReadDir(filepath.Join(w.Root, "state/keeper"))
 			return err
 		})
+	}
+}
+
+// P7: `up` says which agents need nobody's permission in a home, because the
+// home lets them in; and it serves no home that is not the person's own.
+func TestOpenHomesAreSaid(t *testing.T) {
+	testas.Root(t)
+	w := build(t, lab.Config{})
+	w.up()
+	if len(w.Ready.Open) > 0 {
+		t.Errorf("homes that are closed are said to be open: %q", w.Ready.Open)
+	}
+	w.must(w.Stop())
+	w.must(os.Chmod(w.Home("alice"), 0o755))
+	w.up()
+	if open := strings.Join(w.Ready.Open, "\n"); !strings.Contains(open, "claude needs no permission in the home of alice") || strings.Contains(open, "bob") {
+		t.Errorf("what is open is said so: %q", w.Ready.Open)
+	}
+	w.must(w.Stop())
+	w.must(os.Chown(w.Home("alice"), lab.Bob, lab.Bob))
+	if err := w.Up(); err == nil || !strings.Contains(w.Log(), "alice is uid") {
+		t.Errorf("a home of somebody else's is served: %v", err)
 	}
 }

@@ -132,3 +132,50 @@ func TestExposure(t *testing.T) {
 		}
 	}
 }
+
+// O5: the desktop's unit starts with its owner's session and ends with it, for
+// persons alone, behind what walls a service manager without privileges can
+// raise, and none that would hide from the client whose directories it trusts.
+func TestDesktop(t *testing.T) {
+	list := directives(read(t, desktop))
+	for _, want := range []string{"WantedBy=graphical-session.target", "PartOf=graphical-session.target", "ConditionGroup=countersign-people",
+		"ExecStart=/usr/bin/countersign notify", "NoNewPrivileges=yes", "RestrictAddressFamilies=AF_UNIX", "MemoryDenyWriteExecute=yes",
+		"RestrictNamespaces=yes", "SystemCallFilter=@system-service", "SystemCallFilter=~@privileged @resources @keyring @memlock @setuid @timer @aio"} {
+		if !slices.Contains(list, want) {
+			t.Errorf("it has no %s", want)
+		}
+	}
+	for _, d := range list {
+		for _, never := range []string{"Private", "Protect", "RootDirectory", "BindPaths", "BindReadOnlyPaths", "ReadOnlyPaths", "InaccessiblePaths",
+			"NoExecPaths", "TemporaryFileSystem", "User=", "CapabilityBoundingSet"} {
+			if strings.HasPrefix(d, never) {
+				t.Errorf("a user's service manager cannot give it %s", d)
+			}
+		}
+	}
+}
+
+const desktop = "countersign-notify.service"
+
+// O5, P5: a user's service manager finds nothing to complain of in the
+// desktop's unit.
+func TestDesktopVerifies(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		if os.Getenv(testas.NeedsRoot) == "fail" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	// The program is not installed where the tests run.
+	here := strings.Replace(read(t, desktop), "/usr/bin/countersign", "/bin/sh", 1)
+	here = strings.Replace(here, "file:/usr/share/doc/countersign/", "file:/", 1)
+	if err := os.WriteFile(filepath.Join(dir, desktop), []byte(here), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("systemd-analyze", "verify", "--user", "--man=no", filepath.Join(dir, desktop))
+	c.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+dir)
+	if out, err := c.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
