@@ -9,6 +9,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"countersign/internal/refusal"
+	"countersign/internal/visible"
 )
 
 // The notification server, as the Desktop Notifications Specification names
@@ -160,7 +161,7 @@ func said(err error) error {
 	if err == nil {
 		return nil
 	}
-	r := refusal.New(refusal.Unavailable, "notifications", "%q", err.Error())
+	r := refusal.New(refusal.Unavailable, "notifications", "%s", visible.Line(err.Error()))
 	r.Fix = "a desktop's notification server must be on the session bus"
 	return r
 }

@@ -135,12 +135,11 @@ func (t *teller) tell(ctx context.Context, now protocol.ListResult) error {
 	case !t.at.IsZero() && time.Since(t.at) < t.cfg.Gap:
 		return nil
 	}
-	t.at = time.Now()
 	id, err := t.cfg.Desk.Show(ctx, t.id, Words(now))
 	if err != nil {
 		return err
 	}
-	t.id, t.told = id, now
+	t.id, t.told, t.at = id, now, time.Now()
 	return nil
 }
 

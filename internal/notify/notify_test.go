@@ -1,12 +1,14 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,19 +19,23 @@ import (
 
 // desk is a Desk that writes down what it is told.
 type desk struct {
+	sync.Mutex
 	did  []string
 	last uint32
 	fail error // of the next call, which is carried out all the same
+	down error // of every call
 	gone chan Gone
 }
 
 func (d *desk) err() error {
 	err := d.fail
 	d.fail = nil
-	return err
+	return cmp.Or(err, d.down)
 }
 
 func (d *desk) Show(_ context.Context, replaces uint32, n Notice) (uint32, error) {
+	d.Lock()
+	defer d.Unlock()
 	if d.last = replaces; replaces == 0 {
 		d.last = uint32(len(d.did) + 1)
 	}
@@ -38,13 +44,16 @@ func (d *desk) Show(_ context.Context, replaces uint32, n Notice) (uint32, error
 }
 
 func (d *desk) Close(_ context.Context, id uint32) error {
+	d.Lock()
+	defer d.Unlock()
 	d.did = append(d.did, fmt.Sprintf("%d closed", id))
 	return d.err()
 }
 
 func (d *desk) Gone() <-chan Gone { return d.gone }
 
-// play is a run of the teller in a bubble of time.
+// play is a run of the teller in a bubble of time. Whoever plays holds the
+// desk's lock but while time passes.
 type play struct {
 	t     *testing.T
 	desk  *desk
@@ -61,19 +70,36 @@ func playing(t *testing.T, f func(p *play)) {
 		ctx, stop := context.WithCancel(t.Context())
 		p := &play{t: t, desk: &desk{gone: make(chan Gone)}, stop: stop, ended: make(chan error, 1)}
 		go func() {
-			p.ended <- Run(ctx, Config{Desk: p.desk, Log: slog.New(slog.NewTextHandler(&p.log, nil)),
-				Pending: func(context.Context) (protocol.ListResult, error) { p.asked++; return p.now, p.err }})
+			p.ended <- Run(ctx, Config{Desk: p.desk, Log: slog.New(slog.NewTextHandler(p, nil)), Pending: p.pending})
 		}()
 		synctest.Wait()
+		p.desk.Lock()
 		f(p)
+		p.desk.Unlock()
 		stop()
 		synctest.Wait()
 	})
 }
 
+func (p *play) pending(context.Context) (protocol.ListResult, error) {
+	p.desk.Lock()
+	defer p.desk.Unlock()
+	p.asked++
+	return p.now, p.err
+}
+
+// Write takes the log.
+func (p *play) Write(b []byte) (int, error) {
+	p.desk.Lock()
+	defer p.desk.Unlock()
+	return p.log.Write(b)
+}
+
 func (p *play) pass(d time.Duration) {
+	p.desk.Unlock()
 	time.Sleep(d)
 	synctest.Wait()
+	p.desk.Lock()
 }
 
 // did takes what the desk was told since the last time.
@@ -178,6 +204,12 @@ func TestPatience(t *testing.T) {
 		p.now, p.desk.fail = waits("", 0), errors.New("no server")
 		p.pass(time.Minute)
 		p.did("1 closed", "1 closed")
+		p.log.Reset()
+		p.now, p.desk.down = waits("d", 0), errors.New("no server")
+		p.pass(time.Hour)
+		if n := len(p.desk.did); n < 120 || n > 125 || strings.Count(p.log.String(), "\n") != 1 {
+			t.Errorf("in an hour without a server it tried %d times, and said:\n%s", n, p.log.String())
+		}
 	})
 }
 

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"countersign/internal/notify"
 	"countersign/internal/testas"
 	"countersign/tests/lab"
 )
@@ -241,56 +240,6 @@ func TestRestarts(t *testing.T) {
 	if got := d.told(2); got.replaces != 0 || !strings.HasSuffix(got.body, third) {
 		t.Errorf("it says %+v", got)
 	}
-}
-
-// O5: what a server would take for markup is escaped, and for no other server;
-// a notification that it does not know is closed enough.
-func TestMarkup(t *testing.T) {
-	testas.Root(t)
-	t.Parallel()
-	for _, c := range []struct {
-		can  []string
-		want string
-	}{
-		{[]string{"body", "body-markup"}, "&lt;b&gt;a &amp;amp; b"}, {[]string{"body"}, "<b>a &amp; b"},
-	} {
-		s := newSession(t, lab.Alice, openDir(t))
-		v := s.serve(c.can...)
-		var bus *notify.Bus
-		err := lab.As(lab.Alice, func() (err error) {
-			bus, err = notify.Connect(t.Context(), s.address)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer bus.End()
-		id, err := bus.Show(t.Context(), 0, notify.Notice{Summary: "<i>", Body: "<b>a &amp; b"})
-		list, _ := v.calls()
-		if err != nil || id != given || len(list) != 1 || list[0].summary != "<i>" || list[0].body != c.want {
-			t.Errorf("with %q: %d, %v, %+v", c.can, id, err, list)
-		}
-		for _, id := range []uint32{given, unknown} {
-			if err := bus.Close(t.Context(), id); err != nil {
-				t.Errorf("closing %d: %v", id, err)
-			}
-		}
-	}
-}
-
-// openDir names a directory that is yet to be made, which every user can walk
-// to.
-func openDir(t *testing.T) string {
-	t.Helper()
-	above, err := os.MkdirTemp("", "countersign-notify-")
-	if err == nil {
-		err = os.Chmod(above, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(above) })
-	return above + "/bus"
 }
 
 // O5: asked to end, it takes away what it showed, and ends well; it says once
