@@ -72,9 +72,16 @@ func (s *session) ask(method string, params, result any) error {
 // printJSON prints JSON that says exactly what v holds and is harmless to look
 // at: what takes no ink is spelled as JSON's own escapes.
 func printJSON(v any) error {
+	return encodeJSON(v, "  ")
+}
+
+// printJSONLine is printJSON for a reader that takes a line at a time.
+func printJSONLine(v any) error { return encodeJSON(v, "") }
+
+func encodeJSON(v any, indent string) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
-	e.SetIndent("", "  ")
+	e.SetIndent("", indent)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return err
@@ -139,6 +146,3 @@ func (r *shown) UnmarshalText(b []byte) error {
 	}
 	return nil
 }
-
-// printJSONLine prints JSON for a reader that takes a line at a time.
-func printJSONLine(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }

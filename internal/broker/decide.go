@@ -45,20 +45,12 @@ func (b *Broker) Decide(ctx context.Context, uid uint32, in protocol.DecideParam
 
 // approve previews again and lands, if that preview is the one approved.
 func (b *Broker) approve(ctx context.Context, t *transaction, person *policy.Person, by decided) (protocol.Transaction, error) {
-	a, err := b.actionOf(t)
-	if err != nil {
-		return protocol.Transaction{}, err
-	}
-	leave, err := b.enter(person, true, a.Paths())
-	if err != nil {
-		return protocol.Transaction{}, err
-	}
-	defer leave()
 	view := b.ledger.view(t)
-	v, err := b.previewAgain(ctx, t, person, a)
-	if v == nil || err != nil {
+	a, v, leave, err := b.revisit(ctx, t, person)
+	if err != nil || v == nil {
 		return b.ledger.view(t), err
 	}
+	defer leave()
 	if !consent.Names(by.Prefix, v.judged.Prefix) {
 		return b.isStale(t, v)
 	}
@@ -75,6 +67,23 @@ func (b *Broker) approve(ctx context.Context, t *transaction, person *policy.Per
 		return b.ledger.view(t), err
 	}
 	return b.isStale(t, v) // on the preview it had, where none could be made just now
+}
+
+// revisit takes up a waiting transaction for its owner, with the places that it
+// needs until leave is called, and previews it again. Without a preview the
+// places are left already.
+func (b *Broker) revisit(ctx context.Context, t *transaction, person *policy.Person) (a action.Action, v *preview, leave func(), err error) {
+	if a, err = b.actionOf(t); err != nil {
+		return a, nil, nil, err
+	}
+	if leave, err = b.enter(person, true, a.Paths()); err != nil {
+		return a, nil, nil, err
+	}
+	if v, err = b.previewAgain(ctx, t, person, a); v == nil || err != nil {
+		leave()
+		return a, nil, nil, err
+	}
+	return a, v, leave, nil
 }
 
 // previewAgain makes the preview of a transaction on disk as it is now. Where
@@ -109,13 +118,18 @@ func (b *Broker) asks(v *preview, a action.Action, view protocol.Transaction) er
 	return b.finish(v, view.ID, a, proposed{Capability: view.Capability, Digest: view.Digest})
 }
 
-// isStale puts a transaction back to waiting, on a new preview.
+// isStale puts a transaction back to waiting, on a new preview, and says so.
 func (b *Broker) isStale(t *transaction, v *preview) (protocol.Transaction, error) {
-	id := b.ledger.view(t).ID
-	if err := b.record(v.withDetail(entry(kindStale, id, stale{v.judged}))); err != nil {
+	if err := b.showAnew(t, v); err != nil {
 		return b.ledger.view(t), err
 	}
-	return b.ledger.view(t), refusal.New(refusal.Stale, "approval of "+string(id), "it was previewed again")
+	view := b.ledger.view(t)
+	return view, refusal.New(refusal.Stale, "approval of "+string(view.ID), "it was previewed again")
+}
+
+// showAnew has a transaction wait on a new preview.
+func (b *Broker) showAnew(t *transaction, v *preview) error {
+	return b.record(v.withDetail(entry(kindStale, b.ledger.view(t).ID, stale{v.judged})))
 }
 
 // Withdraw takes a waiting action back, for its proposer.

@@ -144,7 +144,7 @@ func (b *Broker) keepAside(person *policy.Person, id action.ID, out protocol.Out
 			b.cfg.Log.Error("a displaced file could not be kept", "path", what, "size", size, "error", err)
 			continue
 		}
-		snap, err := beneath.Take(what, handles[i], int64(b.cfg.Policy.Limits.AutoBytes))
+		snap, err := beneath.Take(what, handles[i], b.cfg.Policy.Limits.AutoBytes)
 		if err != nil || !snap.Whole {
 			b.cfg.Log.Error("a displaced file could not be kept", "path", what, "error", err)
 			continue

@@ -27,7 +27,6 @@ type preview struct {
 	judged  judged
 	detail  []byte       // encoded; where it asks
 	hash    *action.Hash // of detail
-
 }
 
 // withDetail adds the detail to the record of a preview that asks.
@@ -62,14 +61,8 @@ func (b *Broker) preview(ctx context.Context, id action.ID, person *policy.Perso
 	if v.plans, err = a.Plan(v.befores, person.Umask); err != nil {
 		return nil, err
 	}
-	limits := classify.Limits{Large: b.cfg.Policy.Limits.Large}
-	class := classify.Classify(v.changes(of.Capability, true), limits)
-	who := policy.Proposer{Agent: of.By, Self: of.Self}
-	decision := b.cfg.Policy.Decide(class, who)
-	if class.Reversible && !b.room(v) {
-		class = classify.Classify(v.changes(of.Capability, false), limits)
-		decision = b.cfg.Policy.Decide(class, who)
-	}
+	class := classify.Classify(v.changes(of.Capability, b.room(v)), classify.Limits{Large: b.cfg.Policy.Limits.Large})
+	decision := b.cfg.Policy.Decide(class, policy.Proposer{Agent: of.By, Self: of.Self})
 	v.judged = judged{
 		Verdict: string(decision.Verdict), Rule: decision.Rule, Reasons: decision.Reasons, Reversible: class.Reversible,
 	}
@@ -83,27 +76,25 @@ func (b *Broker) finish(v *preview, id action.ID, a action.Action, of proposed) 
 	what := string(of.Capability) + " of " + a.Paths()[0].String()
 	switch policy.Verdict(v.judged.Verdict) {
 	case policy.Auto:
-		if n > int64(limits.AutoBytes) {
+		if n > limits.AutoBytes {
 			return refusal.New(refusal.TooLongToAuto, what, "%d bytes, of at most %d", n, limits.AutoBytes)
 		}
 		return nil
 	case policy.Deny:
 		return nil
 	}
-	if n > int64(limits.AskedText) {
+	if n > limits.AskedText {
 		return refusal.New(refusal.TooLongToAsk, what, "%d bytes, of at most %d; it asks by %s", n, limits.AskedText, v.judged.Rule)
 	}
 	detail := action.DetailOf(v.plans)
 	if detail.Unshown() {
 		return refusal.New(refusal.TooLongToAsk, what, "the lines it changes are too long to show")
 	}
-	hash, err := detail.Hash()
-	if err != nil {
-		return err
-	}
+	var err error
 	if v.detail, err = detail.Encode(); err != nil {
 		return err
 	}
+	hash := action.HashOf(v.detail)
 	v.hash = &hash
 	v.judged.Prefix, err = consent.Shown{
 		ID: id, Digest: of.Digest, Facts: v.facts(), Detail: hash, Reversible: v.judged.Reversible,
@@ -124,11 +115,7 @@ func (b *Broker) capture(ctx context.Context, person *policy.Person, paths []act
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		for _, h := range handles {
-			h.Close()
-		}
-	}()
+	defer closeAll(handles)
 	if len(res.Facts) != len(paths) {
 		return nil, refusal.New(refusal.Differs, "the capture", "%d facts for %d paths", len(res.Facts), len(paths))
 	}

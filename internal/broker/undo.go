@@ -6,6 +6,7 @@ import (
 	"countersign/internal/action"
 	"countersign/internal/consent"
 	"countersign/internal/journal"
+	"countersign/internal/policy"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
 )
@@ -39,7 +40,7 @@ func (b *Broker) Undo(ctx context.Context, uid uint32, in protocol.UndoParams) (
 		return b.Decide(ctx, uid, protocol.DecideParams{ID: id, Prefix: in.Prefix, Approve: true})
 	}
 	if waiting != nil {
-		return b.undoAgain(ctx, waiting, uid)
+		return b.undoAgain(ctx, waiting, person)
 	}
 	a, err := b.restores(t, person.Name)
 	if err != nil {
@@ -67,34 +68,21 @@ func (b *Broker) waitingUndo(of action.ID) *transaction {
 }
 
 // undoAgain previews a waiting undo on disk as it is now.
-func (b *Broker) undoAgain(ctx context.Context, t *transaction, uid uint32) (protocol.Transaction, error) {
-	view := b.ledger.view(t)
-	_, person, err := b.owned(uid, view.ID)
-	if err != nil {
-		return protocol.Transaction{}, err
-	}
+func (b *Broker) undoAgain(ctx context.Context, t *transaction, person *policy.Person) (protocol.Transaction, error) {
 	done, err := b.takeRoad(t)
 	if err != nil {
 		return protocol.Transaction{}, err
 	}
 	defer done()
-	a, err := b.actionOf(t)
-	if err != nil {
-		return protocol.Transaction{}, err
-	}
-	leave, err := b.enter(person, true, a.Paths())
-	if err != nil {
-		return protocol.Transaction{}, err
-	}
-	defer leave()
-	v, err := b.previewAgain(ctx, t, person, a)
-	if v == nil || err != nil {
+	_, v, leave, err := b.revisit(ctx, t, person)
+	if err != nil || v == nil {
 		return b.ledger.view(t), err
 	}
+	defer leave()
 	if _, _, _, whole := b.ledger.refs(t); consent.Names(v.judged.Prefix, whole) {
 		return b.ledger.view(t), nil
 	}
-	err = b.record(v.withDetail(entry(kindStale, view.ID, stale{v.judged})))
+	err = b.showAnew(t, v)
 	return b.ledger.view(t), err
 }
 
