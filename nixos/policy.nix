@@ -28,6 +28,7 @@ let
     "runs-later"
     "credentials"
     "permissions-widened"
+    "attributes-lost"
     "binary-content"
     "large"
     "others-work"

@@ -37,11 +37,15 @@ func prepare(e *daemon.Executor, passed *daemon.Passed, watch *daemon.Watch) (*d
 	home := string(person.Home)
 	watch.Directories("the home", home)
 	watch.Directories("a read grant's root", daemon.Roots(person.Grants.Reads)...)
+	finder, err := daemon.Finder(p, person)
+	if err != nil {
+		return nil, err
+	}
 	walls, err := confine.Enclose(confine.Walls{
 		Read: []string{home}, Closed: daemon.Homes(p, person), Calls: confine.Reader, Notify: passed.Notify(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("enclosing the reader: %w", err)
 	}
-	return e.Work(passed, p, watch, daemon.NewIdle(0), walls, admit(p, person, e.KeeperUID), table(p, person, e.KeeperUID))
+	return e.Work(passed, p, watch, daemon.NewIdle(0), walls, admit(p, person, e.KeeperUID), table(p, person, e.KeeperUID, finder))
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"countersign/internal/daemon"
+	"countersign/internal/facts"
 	"countersign/internal/fileread"
 	"countersign/internal/policy"
 	"countersign/internal/protocol"
@@ -26,8 +27,8 @@ func admit(p *policy.Policy, person *policy.Person, keeper uint32) func(wire.Cal
 
 // table is everything the reader does, and for whom. It has no method that
 // changes anything, and no code that one could call.
-func table(p *policy.Policy, person *policy.Person, keeper uint32) map[string]wire.Method {
-	files := fileread.Files{Finder: daemon.Finder(p, person), Policy: p.Digest}
+func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.Finder) map[string]wire.Method {
+	files := fileread.Files{Finder: finder, Policy: p.Digest}
 	return map[string]wire.Method{
 		protocol.Read: {
 			May: admit(p, person, keeper), Limit: 64 << 10, Cancel: true, Large: true,
@@ -41,7 +42,7 @@ func table(p *policy.Policy, person *policy.Person, keeper uint32) map[string]wi
 				if err := p.Same(in.Policy); err != nil {
 					return protocol.CaptureResult{}, nil, err
 				}
-				return files.Capture(in.Paths)
+				return files.Capture(in.Targets)
 			}),
 		},
 	}

@@ -48,6 +48,10 @@ func prepare(c *config, passed *daemon.Passed, watch *daemon.Watch) (*daemon.Wor
 	}
 	watch.Directories("the home", string(person.Home))
 	watch.Directories("a write grant's root", daemon.Roots(person.Grants.Writes)...)
+	finder, err := daemon.Finder(p, person)
+	if err != nil {
+		return nil, err
+	}
 	walls, err := confine.Enclose(confine.Walls{
 		Change: writable(person, passed.Log), Closed: daemon.Homes(p, person), Calls: confine.Scribe, Notify: passed.Notify(),
 	})
@@ -55,5 +59,5 @@ func prepare(c *config, passed *daemon.Passed, watch *daemon.Watch) (*daemon.Wor
 		return nil, fmt.Errorf("enclosing the scribe: %w", err)
 	}
 	admit := daemon.Only(c.KeeperUID, "the scribe of "+person.Name)
-	return c.Work(passed, p, watch, daemon.NewIdle(c.idle), walls, admit, table(p, person, c.KeeperUID))
+	return c.Work(passed, p, watch, daemon.NewIdle(c.idle), walls, admit, table(p, person, c.KeeperUID, finder))
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"countersign/internal/daemon"
+	"countersign/internal/facts"
 	"countersign/internal/policy"
 	"countersign/internal/protocol"
 	"countersign/internal/stage"
@@ -28,9 +29,9 @@ func writable(person *policy.Person, log *slog.Logger) []string {
 }
 
 // table is everything the scribe does, for the keeper alone.
-func table(p *policy.Policy, person *policy.Person, keeper uint32) map[string]wire.Method {
+func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.Finder) map[string]wire.Method {
 	hands := stage.New(stage.Config{
-		Finder: daemon.Finder(p, person), Umask: person.Umask,
+		Finder: finder, Umask: person.Umask,
 		AskedText: int(p.Limits.AskedText), AutoBytes: int(p.Limits.AutoBytes),
 	})
 	method := func(name string, do func(protocol.Intent) (protocol.Outcome, []*os.File, error)) wire.Method {

@@ -95,25 +95,31 @@ type Undo struct {
 
 // Restore puts one path from the image an action left to the one it replaced.
 type Restore struct {
-	Path    Path   `cbor:"path"`
-	Left    Image  `cbor:"left"`
-	Back    Image  `cbor:"back"`
-	Content []byte `cbor:"content,omitempty"` // Back's bytes
+	Path       Path        `cbor:"path"`
+	Left       Image       `cbor:"left"`
+	Back       Image       `cbor:"back"`
+	Content    []byte      `cbor:"content,omitempty"`    // Back's bytes
+	Attributes []Attribute `cbor:"attributes,omitempty"` // Back's
+	AnyGroup   bool        `cbor:"any-group,omitempty"`  // the person may not give it Back's group
+	Made       uint64      `cbor:"made,omitempty"`       // directories above it that the action made, and that go again if they are empty
 }
 
 // Image is what stands at a path: nothing, or a file's content and metadata.
 type Image struct {
-	Absent bool   `cbor:"absent,omitempty" json:"absent,omitempty"`
-	Hash   *Hash  `cbor:"hash,omitempty" json:"hash,omitempty"`
-	Size   uint64 `cbor:"size,omitempty" json:"size,omitempty"`
-	Mode   uint32 `cbor:"mode,omitempty" json:"mode,omitempty"` // permission bits
-	GID    uint32 `cbor:"gid,omitempty" json:"gid,omitempty"`
+	Absent     bool   `cbor:"absent,omitempty" json:"absent,omitempty"`
+	Kind       Kind   `cbor:"kind,omitempty" json:"kind,omitempty"`
+	Hash       *Hash  `cbor:"hash,omitempty" json:"hash,omitempty"`
+	Size       uint64 `cbor:"size,omitempty" json:"size,omitempty"`
+	Mode       uint32 `cbor:"mode,omitempty" json:"mode,omitempty"` // permission bits
+	GID        uint32 `cbor:"gid,omitempty" json:"gid,omitempty"`
+	Attributes *Hash  `cbor:"attributes,omitempty" json:"attributes,omitempty"` // of the extended attributes; nil is none
 }
 
 // Limits of one action, whatever a policy says.
 const (
-	MaxChanges = 4096
+	MaxChanges = 2048
 	MaxMessage = 64 << 10
+	MaxMade    = 64 // missing directories on the way to one path
 )
 
 // Encode gives the canonical encoding of a.
@@ -222,8 +228,6 @@ func (a Action) CarriedOut() error {
 		return refusal.New(refusal.NoHands, "push of "+a.GitPush.Root.String(), "")
 	case a.GitWrite != nil:
 		return refusal.New(refusal.NotYet, string(a.Capability())+" in "+a.Paths()[0].String(), "git actions")
-	case len(a.Paths()) > 1:
-		return refusal.New(refusal.NotYet, "a change of several files", "send one action for each file")
 	}
 	return nil
 }
@@ -370,8 +374,11 @@ func (u *Undo) validate() error {
 		if r.Back.Hash != nil && *r.Back.Hash != HashOf(r.Content) {
 			return bad(r.Path.String(), "the content is not the image's")
 		}
-		if r.Back.Absent && len(r.Content) > 0 {
-			return bad(r.Path.String(), "an absent image has no content")
+		if r.Back.Absent && (len(r.Content) > 0 || len(r.Attributes) > 0) || !r.Back.Absent && r.Made > 0 || r.Made > MaxMade {
+			return bad(r.Path.String(), "an absent image has no content, and only it has directories that were made")
+		}
+		if !sameHash(r.Back.Attributes, AttributesHash(r.Attributes)) {
+			return bad(r.Path.String(), "the attributes are not the image's")
 		}
 		seen[r.Path] = true
 	}
@@ -380,7 +387,7 @@ func (u *Undo) validate() error {
 
 func (i Image) valid() bool {
 	if i.Absent {
-		return i.Hash == nil && i.Size == 0 && i.Mode == 0 && i.GID == 0
+		return i == Image{Absent: true}
 	}
-	return i.Hash != nil && i.Mode&^0o777 == 0
+	return i.Hash != nil && i.Mode&^0o777 == 0 && (i.Kind == Regular || i.Kind == Symlink && i.Attributes == nil)
 }

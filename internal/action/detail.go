@@ -63,7 +63,7 @@ func DetailOf(plans []Planned) Detail {
 func (p Planned) detail() ChangeDetail {
 	c := ChangeDetail{
 		Path: p.Fact.Path, Does: p.Does,
-		Old: p.Fact.Base.Image(), New: p.Result,
+		Old: p.Fact.Image(), New: p.Result,
 		NotKept: p.Fact.NotKept, Effects: p.effects(),
 	}
 	if p.Fact.Real != p.Fact.Path {
@@ -144,28 +144,41 @@ func shorten(diff string, back bool) (text string, cut int) {
 // effects names in words what the lines of a diff do not show.
 func (p Planned) effects() []string {
 	var e []string
+	say := func(format string, args ...any) { e = append(e, fmt.Sprintf(format, args...)) }
 	v := p.Fact.Base.Version
 	if v != nil && !p.Result.Absent && p.Result.Mode != v.Mode&0o777 {
-		e = append(e, fmt.Sprintf("mode %04o becomes %04o", v.Mode&0o777, p.Result.Mode))
+		say("mode %04o becomes %04o", v.Mode&0o777, p.Result.Mode)
 	}
-	if v == nil {
-		e = append(e, fmt.Sprintf("new file, mode %04o", p.Result.Mode))
+	if v != nil && v.Kind == Symlink {
+		say("it is a symbolic link to %s", p.Fact.Target)
+	}
+	if p.Fact.Follows != "" {
+		say("a link leads to %s", p.Fact.Follows)
+	}
+	for i := range p.Fact.Base.Landing.Missing() {
+		names := p.Fact.Base.Landing.Missing()
+		say("new directory %s", Path(strings.Join(names[:i+1], "/")))
+	}
+	if v == nil && p.Result.Kind == Symlink {
+		say("symbolic link to %s", Path(p.New))
+	} else if v == nil {
+		say("new file, mode %04o", p.Result.Mode)
 	}
 	if p.Type != "" {
-		e = append(e, "written as "+p.Type)
+		say("written as %s", p.Type)
 	}
-	if v != nil && p.KeepID && p.Result.GID != v.GID {
-		e = append(e, fmt.Sprintf("group %d becomes %d", v.GID, p.Result.GID))
+	if v != nil && p.Group && p.Result.GID != v.GID {
+		say("group %d becomes %d", v.GID, p.Result.GID)
 	}
 	if v != nil && v.Links > 1 {
-		e = append(e, fmt.Sprintf("%d other names keep the old content", v.Links-1))
+		say("%d other names keep the old content", v.Links-1)
 	}
 	if p.Does == Replaces && p.Old != nil && utf8.Valid(p.Old) && utf8.Valid(p.New) {
 		if was, is := lineEnds(p.Old), lineEnds(p.New); was != is {
-			e = append(e, fmt.Sprintf("line ends: %s becomes %s", was, is))
+			say("line ends: %s becomes %s", was, is)
 		}
 		if was, is := bytes.HasPrefix(p.Old, bom), bytes.HasPrefix(p.New, bom); was != is {
-			e = append(e, "the byte-order mark changes")
+			say("the byte-order mark changes")
 		}
 	}
 	return e

@@ -123,7 +123,7 @@ func TestOldTextIsShortened(t *testing.T) {
 		"deleted":         {change(Change{Path: there, Delete: &Delete{}}), standing(big), 1024},
 		"edited away":     {change(edit(rep(big, "evil\n", 0))), standing("keep\n" + big + "keep\n"), 1024},
 		"between changes": {change(edit(rep("first\n", "evil\n", 0), rep(big, "", 0))), standing("first\n" + big), 2048},
-		"put back":        {undo(Restore{Path: there, Left: ptr(standing(big)).Fact.Base.Image(), Back: image("evil\n", 0o600), Content: []byte("evil\n")}), standing(big), 1024},
+		"put back":        {undo(Restore{Path: there, Left: ptr(standing(big)).Fact.Image(), Back: image("evil\n", 0o600), Content: []byte("evil\n")}), standing(big), 1024},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := account(t, c.a, c.before)

@@ -50,16 +50,29 @@ func (id ID) Valid() bool {
 }
 
 // Landing is where a path leads: the directory that holds the name, and the
-// name as disk has it. Two paths with one landing are one place.
+// name as disk has it. Where directories on the way are missing, Dev and Ino
+// are those of the last one that is there, and Name begins with the missing
+// ones. Two paths with one landing are one place.
 type Landing struct {
 	Dev  uint64 `cbor:"dev" json:"dev"`
 	Ino  uint64 `cbor:"ino" json:"ino"`
 	Name Path   `cbor:"name" json:"name"`
 }
 
-// Version is a regular file as it was found: its content and its whole stat.
-// Times are nanoseconds since 1970.
+// Kind is what sort of entry stands at a path.
+type Kind string
+
+// The kinds that an action changes. The content of a symbolic link is what it
+// points to.
+const (
+	Regular Kind = ""
+	Symlink Kind = "link"
+)
+
+// Version is a file as it was found: its content and its whole stat. Times are
+// nanoseconds since 1970.
 type Version struct {
+	Kind  Kind   `cbor:"kind,omitempty" json:"kind,omitempty"`
 	Hash  Hash   `cbor:"hash" json:"hash"`
 	Size  uint64 `cbor:"size" json:"size"`
 	Mode  uint32 `cbor:"mode" json:"mode"` // permission and set-id bits
@@ -90,7 +103,7 @@ func (b Base) SameContent(o Base) bool {
 		return true
 	}
 	v, w := b.Version, o.Version
-	return v.Hash == w.Hash && v.Mode == w.Mode && v.UID == w.UID && v.GID == w.GID
+	return v.Kind == w.Kind && v.Hash == w.Hash && v.Mode == w.Mode && v.UID == w.UID && v.GID == w.GID
 }
 
 // Same compares a capture against disk before an exchange: the content and the
@@ -109,30 +122,4 @@ func (v Version) SameDisplaced(o Version) bool {
 	v.Ctime, o.Ctime = 0, 0
 	v.Links, o.Links = 0, 0
 	return v == o
-}
-
-// Image gives what undo needs to know of a base.
-func (b Base) Image() Image {
-	if b.Version == nil {
-		return Image{Absent: true}
-	}
-	h := b.Version.Hash
-	return Image{Hash: &h, Size: b.Version.Size, Mode: b.Version.Mode & 0o777, GID: b.Version.GID}
-}
-
-// Is says whether a base holds this image.
-func (i Image) Is(b Base) bool {
-	if i.Absent || b.Version == nil {
-		return i.Absent && b.Version == nil
-	}
-	return *i.Hash == b.Version.Hash && i.Mode == b.Version.Mode && i.GID == b.Version.GID
-}
-
-// Fact is what disk says of one path of an action: found by the reader for
-// the keeper, and by the scribe again for itself.
-type Fact struct {
-	Path    Path     `cbor:"path" json:"path"`
-	Real    Path     `cbor:"real" json:"real"` // the landing, spelled from the home as the policy lists it
-	Base    Base     `cbor:"base" json:"base"`
-	NotKept []string `cbor:"not-kept,omitempty" json:"not_kept,omitempty"` // attributes that replacing would lose
 }

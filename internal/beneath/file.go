@@ -28,6 +28,9 @@ func Fstat(f *os.File) (Stat, error) {
 // Stat stats the place, following no link; ErrNotExist where nothing is there.
 func (p *Place) Stat() (Stat, error) {
 	var st Stat
+	if len(p.Missing) > 0 {
+		return st, &os.PathError{Op: "stat", Path: "the file", Err: unix.ENOENT}
+	}
 	if err := unix.Fstatat(int(p.Dir.Fd()), p.Name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
 		return Stat{}, &os.PathError{Op: "stat", Path: "the file", Err: err}
 	}
@@ -59,11 +62,11 @@ const fuseMagic = 0x65735546
 // again behind it. Nothing on FUSE is opened: its server could make any read
 // wait for ever.
 func (p *Place) Open(what string) (*os.File, error) {
-	var st Stat
-	if err := unix.Fstatat(int(p.Dir.Fd()), p.Name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		if errors.Is(err, unix.ENOENT) {
-			return nil, nil
-		}
+	st, err := p.Stat()
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
 		return nil, Refuse(what, err)
 	}
 	if err := regular(what, st); err != nil {
@@ -161,10 +164,31 @@ func (s *Snapshot) read(f *os.File, size int64) (action.Hash, error) {
 	return action.Hash(h.Sum(nil)), nil
 }
 
+// TakeLink says what the symbolic link at the place points to, and which
+// version it is.
+func (p *Place) TakeLink(what string) (Snapshot, error) {
+	target, err := readLinkAt(int(p.Dir.Fd()), p.Name)
+	if err != nil {
+		return Snapshot{}, Refuse(what, err)
+	}
+	st, err := p.Stat()
+	if err != nil {
+		return Snapshot{}, Refuse(what, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFLNK || st.Size != int64(len(target)) {
+		return Snapshot{}, refusal.New(refusal.Changed, what, "while it was looked at")
+	}
+	return Snapshot{Version: VersionOf(st, action.HashOf([]byte(target))), Content: []byte(target), Whole: true}, nil
+}
+
 // VersionOf puts a stat and a content's hash together.
 func VersionOf(st Stat, hash action.Hash) action.Version {
+	kind := action.Regular
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		kind = action.Symlink
+	}
 	return action.Version{
-		Hash: hash, Size: uint64(st.Size), Mode: st.Mode & 0o7777,
+		Kind: kind, Hash: hash, Size: uint64(st.Size), Mode: st.Mode & 0o7777,
 		UID: st.Uid, GID: st.Gid, Dev: st.Dev, Ino: st.Ino, Links: uint64(st.Nlink),
 		Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano(),
 	}

@@ -77,7 +77,7 @@ func (b *Broker) Await(ctx context.Context, uid uint32, id action.ID) (protocol.
 	}
 	select {
 	case <-t.done:
-		return b.ledger.view(t), nil
+		return b.answer(ctx, t, nil), nil
 	case <-ctx.Done():
 		return protocol.Transaction{}, ctx.Err()
 	}

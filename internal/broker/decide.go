@@ -58,7 +58,7 @@ func (b *Broker) approve(ctx context.Context, t *transaction, person *policy.Per
 		return b.ledger.view(t), err
 	}
 	if !b.ledger.isOvertaken(t) {
-		return b.settledView(ctx, t), nil
+		return b.answer(ctx, t, v.plans), nil
 	}
 	switch now, err := b.previewAgain(ctx, t, person, a); {
 	case now != nil && err == nil:

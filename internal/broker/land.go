@@ -68,7 +68,12 @@ func (b *Broker) land(ctx context.Context, id action.ID, a action.Action, v *pre
 // part of how it ended: those who wait are answered all the same, the keeper
 // ends, and the next one finds it out again.
 func (b *Broker) conclude(kind string, id action.ID, out protocol.Outcome) {
-	if err := b.note(entry(kind, id, outcome{out})); err != nil {
+	e, err := outcomeEntry(kind, id, out)
+	if err == nil {
+		err = b.note(e)
+	}
+	if err != nil {
+		out = headOf(out)
 		out.Words = strings.TrimPrefix(out.Words+"; it could not be written down, and will be found out again", "; ")
 		b.ledger.told(id, out, protocol.Time(b.cfg.Now().UnixNano()))
 	}
@@ -100,33 +105,6 @@ func (b *Broker) forward(ctx context.Context, person *policy.Person, in protocol
 	}
 	b.cfg.Log.Warn("no answer from the scribe; settling", "id", in.ID, "error", err)
 	return out, false
-}
-
-// soundOutcome holds what a scribe says to the forms it can have.
-func soundOutcome(out protocol.Outcome, in protocol.Intent) bool {
-	const after, length = 16, 4096
-	result := out.Result == protocol.Landed || out.Result == protocol.NotLanded || out.Result == protocol.Unknown
-	sound := result && len(out.Changes) == len(in.Facts) && len(out.Kept) <= len(in.Facts) && len(out.Words) <= length
-	for i, c := range out.Changes {
-		sound = sound && i < len(in.Facts) && c.Path == in.Facts[i].Path && len(c.After) <= after
-		for _, a := range c.After {
-			sound = sound && len(a) <= length
-		}
-	}
-	for _, k := range out.Kept {
-		sound = sound && k.Path.Validate() == nil
-	}
-	return sound && (out.Refused == nil || refusal.Known(out.Refused.Code) && len(out.Refused.Error()) <= length)
-}
-
-// unbelieved is the outcome where a scribe's answer is malformed: it says
-// nothing about the disk.
-func unbelieved(in protocol.Intent) protocol.Outcome {
-	out := protocol.Outcome{Result: protocol.Unknown, Words: "the scribe's answer was malformed"}
-	for _, f := range in.Facts {
-		out.Changes = append(out.Changes, protocol.PathOutcome{Path: f.Path})
-	}
-	return out
 }
 
 // keepAside takes files into the vault that an exchange displaced and that

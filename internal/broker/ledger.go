@@ -41,6 +41,7 @@ type transaction struct {
 	action journal.Ref
 	detail *journal.Ref
 	intent *journal.Ref
+	result *journal.Ref  // the whole outcome, where the view has only its head
 	done   chan struct{} // closed at its end
 
 	// overtaken says that disk moved on under an intent and nothing was
@@ -140,9 +141,18 @@ func after(kind string, content any) protocol.State {
 			return protocol.StateDenied
 		}
 	case outcome:
-		return protocol.State(c.Outcome.Result)
+		return stateOf(c.Outcome.Result)
 	}
 	return next[kind].to
+}
+
+// stateOf gives the state that an outcome leaves. One that is partial is the
+// owner's to look at, path by path, as one that is unknown.
+func stateOf(r protocol.Result) protocol.State {
+	if r == protocol.Partial {
+		return protocol.StateUnknown
+	}
+	return protocol.State(r)
 }
 
 func (l *ledger) applyOne(r journal.Record) error {
@@ -181,7 +191,7 @@ func (l *ledger) open(r journal.Record) error {
 	delete(l.reserved, action.ID(r.ID))
 	t.view = protocol.Transaction{
 		ID: action.ID(r.ID), State: protocol.StateWaiting,
-		By: p.By, UID: p.UID, Person: p.Person, Capability: p.Capability, Paths: p.Paths,
+		By: p.By, UID: p.UID, Person: p.Person, Capability: p.Capability, Paths: p.Paths, More: p.More,
 		Sentence: p.Sentence, Digest: p.Digest, Self: p.Self, Unseparated: p.Unseparated,
 		UndoOf: p.UndoOf, Proposed: protocol.Time(r.Time.UnixNano()),
 	}
@@ -229,10 +239,13 @@ func (l *ledger) take(t *transaction, r journal.Record) error {
 		return nil
 	case kindOutcome, kindSettled:
 		c, err := decode[outcome](r.Content)
-		v.Outcome = &c.Outcome
+		v.Outcome, t.result = &c.Outcome, nil
+		if len(r.Bodies) > 0 {
+			t.result = &r.Bodies[0]
+		}
 		v.State = after(r.Kind, c)
 		t.overtaken = r.Kind == kindOutcome && v.State == protocol.StateNotLanded && len(c.Outcome.Kept) == 0 &&
-			c.Outcome.Words == "" && c.Outcome.Refused != nil && c.Outcome.Refused.Code == refusal.Changed
+			c.Outcome.Words == "" && (refusal.Is(c.Outcome.Refused, refusal.Changed) || refusal.Is(c.Outcome.Refused, refusal.InUse))
 		if of := l.byID[v.UndoOf]; of != nil && c.Outcome.Result == protocol.Landed {
 			l.undone(of, v.ID, true)
 		}
@@ -367,9 +380,17 @@ func (l *ledger) told(id action.ID, out protocol.Outcome, at protocol.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.byID[id]
-	t.view.Outcome, t.view.State, t.view.Ended = &out, protocol.State(out.Result), at
+	t.view.Outcome, t.view.State, t.view.Ended = &out, stateOf(out.Result), at
 	t.overtaken = false
 	t.end()
+}
+
+// result gives how a transaction stands, and where its outcome stands whole in
+// the journal, if the view has only its head.
+func (l *ledger) result(t *transaction) (protocol.Transaction, *journal.Ref) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return t.view, t.result
 }
 
 // count gives how many transactions wait.

@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -15,7 +16,6 @@ import (
 	"countersign/internal/policy"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
-	"countersign/internal/visible"
 )
 
 // preview is what an action would do on disk as it is, and what policy makes
@@ -50,7 +50,7 @@ func (v *preview) facts() []action.Fact {
 func (b *Broker) preview(ctx context.Context, id action.ID, person *policy.Person, a action.Action, of proposed) (*preview, error) {
 	v := &preview{person: person}
 	var err error
-	if v.befores, err = b.capture(ctx, person, a.Paths()); err != nil {
+	if v.befores, err = b.capture(ctx, person, a.Targets()); err != nil {
 		return nil, err
 	}
 	for _, before := range v.befores {
@@ -102,12 +102,26 @@ func (b *Broker) finish(v *preview, id action.ID, a action.Action, of proposed) 
 	return err
 }
 
-// capture asks the person's reader what stands at the paths, and reads the
-// files through the handles that come with the answer.
-func (b *Broker) capture(ctx context.Context, person *policy.Person, paths []action.Path) ([]action.Before, error) {
+// capture asks the person's reader what stands at the targets, as many at a
+// time as one answer carries, and reads the files through the handles that come
+// with the answers.
+func (b *Broker) capture(ctx context.Context, person *policy.Person, targets []action.Target) ([]action.Before, error) {
+	befores := make([]action.Before, 0, len(targets))
+	room := action.Room{Left: b.cfg.Policy.Limits.AutoBytes}
+	for some := range slices.Chunk(targets, protocol.MaxCapture) {
+		more, err := b.captureSome(ctx, person, some, &room)
+		if err != nil {
+			return nil, err
+		}
+		befores = append(befores, more...)
+	}
+	return befores, nil
+}
+
+func (b *Broker) captureSome(ctx context.Context, person *policy.Person, targets []action.Target, room *action.Room) ([]action.Before, error) {
 	var res protocol.CaptureResult
 	handles, err := b.hands[person.Name].reader.CallHandles(ctx, protocol.Capture,
-		protocol.CaptureParams{Policy: b.cfg.Policy.Digest, Paths: paths}, &res)
+		protocol.CaptureParams{Policy: b.cfg.Policy.Digest, Targets: targets}, &res)
 	if err != nil && refusal.As(err) == nil {
 		b.cfg.Log.Error("no answer from the reader", "person", person.Name, "error", err)
 		return nil, refusal.New(refusal.Unavailable, "the reader of "+person.Name, "it did not answer within %v", readWithin)
@@ -116,26 +130,32 @@ func (b *Broker) capture(ctx context.Context, person *policy.Person, paths []act
 		return nil, err
 	}
 	defer closeAll(handles)
-	if len(res.Facts) != len(paths) {
-		return nil, refusal.New(refusal.Differs, "the capture", "%d facts for %d paths", len(res.Facts), len(paths))
+	if len(res.Facts) != len(targets) {
+		return nil, refusal.New(refusal.Differs, "the capture", "%d facts for %d paths", len(res.Facts), len(targets))
 	}
-	befores := make([]action.Before, 0, len(paths))
+	befores := make([]action.Before, 0, len(targets))
 	left := handles
 	for i, f := range res.Facts {
-		if f.Path != paths[i] {
-			return nil, refusal.New(refusal.Differs, "the capture", "%s instead of %s", f.Path, paths[i])
+		if f.Path != targets[i].Path {
+			return nil, refusal.New(refusal.Differs, "the capture", "%s instead of %s", f.Path, targets[i].Path)
+		}
+		if err := soundFact(f, targets[i]); err != nil {
+			return nil, err
 		}
 		before := action.Before{Fact: f}
-		if f.Base.Version != nil {
-			if len(left) == 0 {
-				return nil, refusal.New(refusal.HandleRejected, f.Path.String(), "it is missing")
-			}
+		switch v := f.Base.Version; {
+		case v == nil:
+		case v.Kind == action.Symlink:
+			before.Content, before.Read = []byte(f.Target), true
+		case len(left) == 0:
+			return nil, refusal.New(refusal.HandleRejected, f.Path.String(), "it is missing")
+		default:
 			if before, err = b.readHandle(left[0], f); err != nil {
 				return nil, err
 			}
 			left = left[1:]
 		}
-		befores = append(befores, before)
+		befores = append(befores, room.Keep(before))
 	}
 	if len(left) > 0 {
 		return nil, refusal.New(refusal.HandleRejected, "the capture", "%d more than it has files", len(left))
@@ -193,36 +213,18 @@ func soundHandle(h *os.File, what string) (size int64, err error) {
 	return st.Size, nil
 }
 
-// judgeFact judges the place by policy, as it was asked for and as it lands,
-// and refuses what replacing would lose.
+// judgeFact judges the place by policy, as it was asked for and as it lands.
 func (b *Broker) judgeFact(person *policy.Person, f action.Fact) error {
-	if err := soundFact(f); err != nil {
-		return err
-	}
 	if _, err := person.Grants.Judge(grant.Write, string(f.Path)); err != nil {
 		return err
 	}
-	if err := person.Grants.Forbidden(grant.Write, string(f.Real)); err != nil {
-		return refusal.About(f.Path.String(), err)
+	for _, at := range []action.Path{f.Real, f.Resolved()} {
+		if err := person.Grants.Forbidden(grant.Write, string(at)); err != nil {
+			return refusal.About(f.Path.String(), err)
+		}
 	}
 	if home, err := b.cfg.Policy.HomeOf(f.Real); err != nil || home != person {
 		return refusal.New(refusal.NobodysHome, f.Path.String(), "it lands elsewhere")
-	}
-	if len(f.NotKept) > 0 {
-		return refusal.New(refusal.NotKept, f.Path.String(), "%v", f.NotKept)
-	}
-	return nil
-}
-
-// soundFact holds what a reader says to the forms it can have.
-func soundFact(f action.Fact) error {
-	const names, length = 64, 1024
-	sound := f.Real.Validate() == nil && len(f.NotKept) <= names && len(f.Base.Landing.Name) <= length
-	for _, n := range f.NotKept {
-		sound = sound && len(n) <= length && visible.Line(n) == visible.Text(n)
-	}
-	if !sound {
-		return refusal.New(refusal.Differs, f.Path.String(), "what the reader says of it is malformed")
 	}
 	return nil
 }
@@ -231,10 +233,10 @@ func soundFact(f action.Fact) error {
 func (v *preview) changes(c action.Capability, room bool) []classify.Change {
 	out := make([]classify.Change, 0, len(v.plans))
 	for i, plan := range v.plans {
-		old, now := plan.Fact.Base.Image(), plan.Result
+		old, now := plan.Fact.Image(), plan.Result
 		out = append(out, classify.Change{
 			Path: plan.Fact.Path, Real: plan.Fact.Real, Home: string(v.person.Home), Capability: c,
-			Old: &old, New: &now, OldContent: plan.Old, NewContent: plan.New, ContentType: plan.Type,
+			Old: &old, New: &now, NotKept: plan.Fact.NotKept, OldContent: plan.Old, NewContent: plan.New, ContentType: plan.Type,
 			Captured:       room && v.befores[i].Read,
 			InSnapshotRoot: v.person.InSnapshotRoot(plan.Fact.Real),
 		})

@@ -12,9 +12,6 @@ import (
 	"countersign/internal/refusal"
 )
 
-// maxPaths is how many paths of an action its record's head lists.
-const maxPaths = 16
-
 // proposal is an action on its way into the ledger.
 type proposal struct {
 	id     action.ID
@@ -84,7 +81,7 @@ func (b *Broker) newProposal(uid uint32, a action.Action) (proposal, error) {
 	return proposal{
 		id: action.NewID(), action: a, bytes: encoded,
 		record: proposed{
-			By: b.nameOf(uid), UID: uid, Capability: a.Capability(), Paths: paths[:min(len(paths), maxPaths)],
+			By: b.nameOf(uid), UID: uid, Capability: a.Capability(), Paths: paths[:min(len(paths), protocol.MaxPaths)], More: uint64(max(len(paths)-protocol.MaxPaths, 0)),
 			Digest: action.HashOf(encoded), Unseparated: b.cfg.Policy.Consent.Unseparated,
 		},
 	}, nil
@@ -208,7 +205,7 @@ func (b *Broker) landAuto(ctx context.Context, p proposal, v *preview) (protocol
 		case err != nil && t == nil:
 			return view, err
 		case err == nil && !b.ledger.isOvertaken(t):
-			return b.settledView(ctx, t), nil
+			return b.answer(ctx, t, v.plans), nil
 		case err != nil || try == attempts:
 			return b.giveUp(t, *view.Outcome.Refused)
 		}
@@ -239,17 +236,6 @@ func (b *Broker) askInstead(t *transaction, v *preview, again journal.Entry) (pr
 func (b *Broker) giveUp(t *transaction, r refusal.Refusal) (protocol.Transaction, error) {
 	err := b.record(entry(kindRefused, b.ledger.view(t).ID, refused{r}))
 	return b.ledger.view(t), err
-}
-
-// settledView gives how a transaction stands, having waited a while for an
-// intent that is being settled.
-func (b *Broker) settledView(ctx context.Context, t *transaction) protocol.Transaction {
-	select {
-	case <-t.done:
-	case <-ctx.Done():
-	case <-time.After(patience):
-	}
-	return b.ledger.view(t)
 }
 
 // enter takes the paths of an action, and then one of the places that a person

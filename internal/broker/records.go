@@ -30,6 +30,7 @@ const (
 	roleAction = "action" // canonical encoding of the action
 	roleDetail = "detail" // of the detail an owner is shown
 	roleIntent = "intent" // of an intentBody
+	roleResult = "result" // of an outcome with all its paths
 )
 
 // proposed opens a transaction. Body: action.
@@ -39,7 +40,8 @@ type proposed struct {
 	Person      string            `cbor:"person"`
 	Nonce       *protocol.Nonce   `cbor:"nonce,omitempty"` // none for an undo
 	Capability  action.Capability `cbor:"capability"`
-	Paths       []action.Path     `cbor:"paths"` // the first few
+	Paths       []action.Path     `cbor:"paths"`          // the first protocol.MaxPaths
+	More        uint64            `cbor:"more,omitempty"` // paths beyond those
 	Sentence    string            `cbor:"sentence"`
 	Digest      action.Hash       `cbor:"digest"`
 	Self        bool              `cbor:"self,omitempty"`
@@ -95,7 +97,8 @@ type intentBody struct {
 }
 
 // outcome ends an intent, as the scribe answered it or, of kind settled, as it
-// was found out afterwards.
+// was found out afterwards. It names the first protocol.MaxPaths paths; where
+// there are more, a body has them all: result.
 type outcome struct {
 	Outcome protocol.Outcome `cbor:"outcome"`
 }

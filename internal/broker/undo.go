@@ -25,7 +25,7 @@ func (b *Broker) Undo(ctx context.Context, uid uint32, in protocol.UndoParams) (
 	defer done()
 	what := "undo of " + string(in.ID)
 	view := b.ledger.view(t)
-	if view.State != protocol.StateLanded {
+	if view.State != protocol.StateLanded && (view.Outcome == nil || view.Outcome.Result != protocol.Partial) {
 		return protocol.Transaction{}, refusal.New(refusal.WrongState, what, "it is %s", view.State)
 	}
 	if view.UndoneBy != "" {
@@ -87,28 +87,50 @@ func (b *Broker) undoAgain(ctx context.Context, t *transaction, person *policy.P
 }
 
 // restores composes the undo of a landed transaction: each path from the image
-// that the action left to the one it replaced, with the captured bytes.
+// that the action left to the one it replaced, with the captured bytes. Of one
+// that landed in part, those paths that it changed.
 func (b *Broker) restores(t *transaction, person string) (action.Action, error) {
 	in, err := b.intentOf(t)
 	if err != nil {
 		return action.Action{}, err
 	}
-	view := b.ledger.view(t)
+	view := b.whole(t)
 	undo := &action.Undo{Transaction: view.ID}
 	for i, f := range in.Facts {
-		r := action.Restore{Path: f.Path, Left: in.Results[i], Back: f.Base.Image()}
-		if landed := view.Outcome.Changes; i < len(landed) && !r.Left.Absent && landed[i].Version != nil &&
-			landed[i].Version.Hash == *r.Left.Hash {
-			r.Left.GID = landed[i].Version.GID
+		if i >= len(view.Outcome.Changes) {
+			return action.Action{}, refusal.New(refusal.Internal, "undo of "+string(view.ID), "its outcome is not whole")
 		}
-		if !r.Back.Absent {
-			if r.Content, err = b.vault.Get(person, *r.Back.Hash); err != nil {
-				return action.Action{}, refusal.New(refusal.NotCaptured, "undo of "+f.Path.String(), "%v", err)
-			}
+		landed := view.Outcome.Changes[i]
+		if view.Outcome.Result == protocol.Partial && !landed.Did.Changed() {
+			continue
+		}
+		r, err := b.restore(person, f, in.Results[i], landed)
+		if err != nil {
+			return action.Action{}, err
 		}
 		undo.Restores = append(undo.Restores, r)
 	}
 	return action.Action{Undo: undo}, nil
+}
+
+// restore puts one path back to what a fact says was there. What was the
+// directory's to give is taken from what landed.
+func (b *Broker) restore(person string, f action.Fact, left action.Image, landed protocol.PathOutcome) (r action.Restore, err error) {
+	r = action.Restore{Path: f.Resolved(), Left: left, Back: f.Image(), AnyGroup: f.AnyGroup}
+	if v := landed.Version; v != nil && !left.Absent && v.Hash == *left.Hash {
+		r.Left.GID, r.Left.Attributes = v.GID, landed.Attributes
+	}
+	if r.Back.Absent {
+		r.Made = uint64(len(f.Base.Landing.Missing()))
+		return r, nil
+	}
+	r.Attributes = f.Attributes
+	if r.Back.Kind == action.Symlink {
+		r.Content = []byte(f.Target)
+	} else if r.Content, err = b.vault.Get(person, *r.Back.Hash); err != nil {
+		return r, refusal.New(refusal.NotCaptured, "undo of "+f.Path.String(), "%v", err)
+	}
+	return r, nil
 }
 
 // Show gives a transaction whole, to whoever may see it. The detail of one that
@@ -122,7 +144,7 @@ func (b *Broker) Show(id action.ID, may func(protocol.Transaction) bool) (protoc
 	if err != nil {
 		return protocol.ShowResult{}, err
 	}
-	res := protocol.ShowResult{Transaction: view, Action: a}
+	res := protocol.ShowResult{Transaction: b.whole(t), Action: a}
 	_, ref, intent, _ := b.ledger.refs(t)
 	switch {
 	case ref != nil:
@@ -142,8 +164,20 @@ func (b *Broker) storedDetail(ref journal.Ref) (*action.Detail, error) {
 	return &d, err
 }
 
-// detailOf plans a landed action again on what was captured before it.
+// detailOf accounts for a landed action from what was captured before it.
+// Where that is gone, there is an action and no account of it.
 func (b *Broker) detailOf(t *transaction, person string, a action.Action) (*action.Detail, error) {
+	plans, err := b.plansOf(t, person, a)
+	if plans == nil {
+		return nil, err
+	}
+	d := action.DetailOf(plans)
+	return &d, nil
+}
+
+// plansOf plans a landed action again on what was captured before it; nil where
+// that cannot be done any more.
+func (b *Broker) plansOf(t *transaction, person string, a action.Action) ([]action.Planned, error) {
 	in, err := b.intentOf(t)
 	if err != nil {
 		return nil, err
@@ -155,16 +189,19 @@ func (b *Broker) detailOf(t *transaction, person string, a action.Action) (*acti
 	befores := make([]action.Before, 0, len(in.Facts))
 	for _, f := range in.Facts {
 		before := action.Before{Fact: f}
-		if f.Base.Version != nil {
-			content, err := b.vault.Get(person, f.Base.Version.Hash)
+		switch v := f.Base.Version; {
+		case v == nil:
+		case v.Kind == action.Symlink:
+			before.Content, before.Read = []byte(f.Target), true
+		default:
+			content, err := b.vault.Get(person, v.Hash)
 			before.Content, before.Read = content, err == nil
 		}
 		befores = append(befores, before)
 	}
 	plans, err := a.Plan(befores, home.Umask)
 	if err != nil {
-		return nil, nil // what was captured is gone: there is an action, and no account of it
+		return nil, nil
 	}
-	d := action.DetailOf(plans)
-	return &d, nil
+	return plans, nil
 }

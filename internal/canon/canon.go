@@ -26,7 +26,7 @@ import (
 const (
 	// MaxItems bounds the data items of one encoding, so that a frame full of
 	// one-byte items cannot grow into structures many times its size.
-	MaxItems = 1 << 16
+	MaxItems = 1 << 18
 	// MaxDepth bounds nesting.
 	MaxDepth = 16
 )

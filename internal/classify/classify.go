@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"countersign/internal/action"
@@ -21,6 +22,7 @@ type Change struct {
 	Old, New               *action.Image // before and after; nil is absent
 	OldContent, NewContent []byte        // nil where unknown, absent or too large
 	ContentType            string        // of a binary write, as the agent named it
+	NotKept                []string      // what the file would lose, in words
 
 	Captured       bool // Old's bytes are in the vault
 	InSnapshotRoot bool // Real is under a snapshot root of the policy
@@ -109,7 +111,7 @@ func there(i *action.Image) bool { return i != nil && !i.Absent }
 type rule func(*Change, Limits) []Reason
 
 func rules() []rule {
-	return []rule{deletion, capture, outside, publication, later, secrets, widened, binary, large}
+	return []rule{deletion, capture, outside, publication, later, secrets, widened, lost, binary, large}
 }
 
 func deletion(c *Change, _ Limits) []Reason {
@@ -147,11 +149,13 @@ func publication(c *Change, _ Limits) []Reason {
 
 func later(c *Change, _ Limits) []Reason {
 	out := c.listed(RunsLater, runsLater)
-	if there(c.Old) && c.Old.Mode&0o111 != 0 || there(c.New) && c.New.Mode&0o111 != 0 {
+	if runs(c.Old) || runs(c.New) {
 		out = append(out, Reason{Name: RunsLater, Entry: "executable", Why: "the file is a program"})
 	}
 	return out
 }
+
+func runs(i *action.Image) bool { return there(i) && i.Kind == action.Regular && i.Mode&0o111 != 0 }
 
 func secrets(c *Change, _ Limits) []Reason {
 	out := c.listed(Credentials, credentialNames)
@@ -191,8 +195,15 @@ func widened(c *Change, _ Limits) []Reason {
 		}
 	case c.New.Mode&^c.Old.Mode != 0:
 		return one(PermissionsWidened, fmt.Sprintf("its mode goes from %04o to %04o", c.Old.Mode, c.New.Mode))
-	case c.New.GID != c.Old.GID && c.New.Mode&0o070 != 0:
+	case c.New.GID != c.Old.GID && c.New.Mode&0o070&^(c.New.Mode<<3) != 0: // more than everybody may
 		return one(PermissionsWidened, fmt.Sprintf("its group goes from %d to %d", c.Old.GID, c.New.GID))
+	}
+	return nil
+}
+
+func lost(c *Change, _ Limits) []Reason {
+	if len(c.NotKept) > 0 && there(c.New) {
+		return one(AttributesLost, "it would lose what cannot be kept: "+strings.Join(c.NotKept, ", "))
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func TestClassifyTogether(t *testing.T) {
 // T4: the list of reasons is closed, and those of the policy's sample are it.
 func TestNames(t *testing.T) {
 	want := []Name{"data-deletion", "not-captured", "outside-snapshot", "publication", "runs-later", "credentials",
-		"permissions-widened", "binary-content", "large", "others-work", "foreign-identity"}
+		"permissions-widened", "attributes-lost", "binary-content", "large", "others-work", "foreign-identity"}
 	if !slices.Equal(Names(), want) {
 		t.Errorf("got %v", Names())
 	}

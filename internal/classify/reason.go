@@ -2,6 +2,7 @@ package classify
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"countersign/internal/action"
@@ -19,6 +20,7 @@ const (
 	RunsLater          Name = "runs-later"          // something runs it without the person asking for that
 	Credentials        Name = "credentials"         // it holds secrets, or is where they are kept
 	PermissionsWidened Name = "permissions-widened" // more people may read, write or run it than before
+	AttributesLost     Name = "attributes-lost"     // the file loses a group, list or attribute that cannot be kept
 	BinaryContent      Name = "binary-content"      // what a diff cannot show
 	Large              Name = "large"               // more than a person reads
 	OthersWork         Name = "others-work"         // a commit of changes that this agent did not make
@@ -29,7 +31,7 @@ const (
 // others-work and foreign-identity, which need facts of a repository.
 func Names() []Name {
 	return []Name{DataDeletion, NotCaptured, OutsideSnapshot, Publication, RunsLater, Credentials,
-		PermissionsWidened, BinaryContent, Large, OthersWork, ForeignIdentity}
+		PermissionsWidened, AttributesLost, BinaryContent, Large, OthersWork, ForeignIdentity}
 }
 
 // Reason is one reason at one path.
@@ -40,7 +42,11 @@ type Reason struct {
 	Why   string      `cbor:"why,omitempty" json:"why,omitempty"`     // for people; holds no byte an agent chose
 }
 
-// sorted puts reasons in one order, each once.
+// maxPaths bounds how many paths are listed for one reason.
+const maxPaths = 16
+
+// sorted puts reasons in one order, each once. Of a reason that many paths give,
+// the last one listed says how many more there are.
 func sorted(rs []Reason) []Reason {
 	rank := make(map[Name]int)
 	for i, n := range Names() {
@@ -50,5 +56,18 @@ func sorted(rs []Reason) []Reason {
 		return cmp.Or(cmp.Compare(rank[a.Name], rank[b.Name]), cmp.Compare(a.Path, b.Path),
 			cmp.Compare(a.Entry, b.Entry), cmp.Compare(a.Why, b.Why))
 	})
-	return slices.Compact(rs)
+	rs = slices.Compact(rs)
+	out := rs[:0]
+	for len(rs) > 0 {
+		n := 1
+		for n < len(rs) && rs[n].Name == rs[0].Name {
+			n++
+		}
+		out = append(out, rs[:min(n, maxPaths)]...)
+		if n > maxPaths {
+			out[len(out)-1].Why += fmt.Sprintf("; and %d more like it", n-maxPaths)
+		}
+		rs = rs[n:]
+	}
+	return out
 }

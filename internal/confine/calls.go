@@ -58,7 +58,8 @@ func (c Calls) more() []string {
 	case Reader:
 		return []string{"flistxattr", "fgetxattr"}
 	case Scribe:
-		return []string{"flistxattr", "fgetxattr", "fsync", "fdatasync", "pwrite64", "renameat2", "unlinkat"}
+		return []string{"flistxattr", "fgetxattr", "fsync", "fdatasync", "pwrite64", "renameat2", "unlinkat",
+			"mkdirat", "symlinkat", "fsetxattr", "fremovexattr"}
 	case Keeper:
 		return []string{
 			"fsync", "fdatasync", "pwrite64", "ftruncate", "fallocate", "flock", "mkdirat", "unlinkat", "renameat", "renameat2",
@@ -120,6 +121,8 @@ func (c Calls) judged(notify int) []seccomp.NameWithConditions {
 		rows = append(rows,
 			row("fchmod", without(1, special)),
 			row("fchown", is(1, ^uint64(0))), // the group alone
+			row("fcntl", is(1, unix.F_SETLEASE), is(2, unix.F_RDLCK)),
+			row("fcntl", is(1, unix.F_GETLEASE)),
 		)
 	case Keeper:
 		rows = append(rows, row("socket", is(0, unix.AF_UNIX), is(1, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK)))

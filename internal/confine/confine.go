@@ -37,7 +37,7 @@ const MinABI = 3
 // Walls says what stays open to a process.
 type Walls struct {
 	Read   []string // directories whose files it may read
-	Change []string // directories in which it may read, create, replace and remove regular files
+	Change []string // directories in which it may read, and create, replace and remove regular files, links and directories
 	State  []string // directories that are its own: directories too
 
 	// Closed are directories that it must not be able to open, which is tried.
@@ -49,8 +49,8 @@ type Walls struct {
 
 const (
 	readRights   = landlock.AccessFSSet(ll.AccessFSReadFile | ll.AccessFSReadDir)
-	changeRights = readRights | landlock.AccessFSSet(ll.AccessFSWriteFile|ll.AccessFSTruncate|ll.AccessFSMakeReg|ll.AccessFSRemoveFile)
-	stateRights  = changeRights | landlock.AccessFSSet(ll.AccessFSMakeDir|ll.AccessFSRemoveDir)
+	changeRights = readRights | landlock.AccessFSSet(ll.AccessFSWriteFile|ll.AccessFSTruncate|ll.AccessFSMakeReg|ll.AccessFSRemoveFile|ll.AccessFSMakeDir|ll.AccessFSRemoveDir|ll.AccessFSMakeSym)
+	stateRights  = changeRights &^ landlock.AccessFSSet(ll.AccessFSMakeSym)
 )
 
 // Enclose raises the walls around the whole process, tries them, and says which

@@ -51,7 +51,7 @@ func (s Shown) Prefix() (string, error) {
 		Reversible bool        `cbor:"reversible"`
 	}{ID: s.ID, Digest: s.Digest, Detail: s.Detail, Reversible: s.Reversible}
 	for _, f := range s.Facts {
-		one := seen{Path: f.Path, Real: f.Real, Landing: f.Base.Landing, Image: f.Base.Image()}
+		one := seen{Path: f.Path, Real: f.Real, Landing: f.Base.Landing, Image: f.Image()}
 		if f.Base.Version != nil {
 			one.UID = f.Base.Version.UID
 		}

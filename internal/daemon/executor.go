@@ -104,9 +104,20 @@ func (e *Executor) Work(p *Passed, pol *policy.Policy, w *Watch, idle *Idle, wal
 }
 
 // Finder finds facts in a person's home, with the bounds that the policy
-// gives keeper, reader and scribe alike.
-func Finder(p *policy.Policy, person *policy.Person) facts.Finder {
-	return facts.Finder{UID: person.UID, Home: string(person.Home), Grants: person.Grants, Keep: p.Limits.AutoBytes}
+// gives keeper, reader and scribe alike. It asks for the process's groups, which
+// no list of calls lets it do later.
+func Finder(p *policy.Policy, person *policy.Person) (facts.Finder, error) {
+	more, err := os.Getgroups()
+	if err != nil {
+		return facts.Finder{}, fmt.Errorf("asking for the process's groups: %w", err)
+	}
+	groups := []uint32{uint32(os.Getegid())}
+	for _, g := range more {
+		groups = append(groups, uint32(g))
+	}
+	return facts.Finder{
+		UID: person.UID, Groups: groups, Home: string(person.Home), Grants: person.Grants, Keep: p.Limits.AutoBytes,
+	}, nil
 }
 
 // Only lets one uid in, and refuses every other by name.

@@ -11,7 +11,7 @@
 package facts
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -27,6 +27,7 @@ import (
 // Finder finds facts in one person's home, as that person.
 type Finder struct {
 	UID    uint32    // the person's
+	Groups []uint32  // that the person's processes have, the one they make files with first
 	Home   string    // as the policy lists it
 	Grants grant.Set // the person's
 	Keep   int64     // the largest file, in bytes, whose content is kept
@@ -34,12 +35,14 @@ type Finder struct {
 
 // Found is a place that was judged, held open.
 type Found struct {
-	Path  action.Path
-	Real  action.Path // the landing, spelled from the listed home
-	Grant grant.Grant
-	Place *beneath.Place
-	root  *beneath.Root
-	op    grant.Op
+	Path    action.Path
+	Real    action.Path // the landing, spelled from the listed home
+	Follows action.Path // where links on the way led; empty where there were none
+	Grant   grant.Grant
+	Place   *beneath.Place
+	root    *beneath.Root
+	op      grant.Op
+	entry   bool // whether a symbolic link at the end is what was asked for
 }
 
 // Close lets go of everything held.
@@ -49,7 +52,8 @@ func (f *Found) Close() {
 }
 
 // Find resolves and judges a path. It opens nothing but directories.
-func (f Finder) Find(op grant.Op, path action.Path) (*Found, error) {
+func (f Finder) Find(op grant.Op, target action.Target) (*Found, error) {
+	path := target.Path
 	what := path.String()
 	asked, err := f.Grants.Judge(op, string(path))
 	if err != nil {
@@ -70,8 +74,14 @@ func (f Finder) Find(op grant.Op, path action.Path) (*Found, error) {
 		root.Close()
 		return nil, refusal.New(refusal.NotRegular, what, "it is the grant's root")
 	}
-	found.Place, err = root.Find(what, relative, beneath.Options{CrossMounts: asked.CrossMounts})
+	found.Place, err = root.Find(what, relative, beneath.Options{
+		CrossMounts: asked.CrossMounts, Links: asked.FollowLinks, Entry: target.How == action.ToEntry, Missing: op == grant.Write,
+	})
 	if err == nil {
+		if found.Place.Under != relative {
+			found.Follows = action.Path(strings.TrimSuffix(asked.Root, "/") + "/" + found.Place.Under)
+		}
+		found.entry = target.How == action.ToEntry
 		if err = f.judgeLanding(op, found, home.Real); err == nil {
 			return found, nil
 		}
@@ -112,26 +122,44 @@ func (f Finder) judgeLanding(op grant.Op, found *Found, realHome string) error {
 }
 
 // Look says what stands at a found place now. The file, open for reading, is
-// nil where nothing stands there; otherwise the caller closes it.
+// nil where nothing or a symbolic link stands there; otherwise the caller
+// closes it. The content of files over keep bytes is not kept.
 func (f Finder) Look(found *Found) (action.Before, *os.File, error) {
 	what := found.Path.String()
 	before := action.Before{Fact: action.Fact{
-		Path: found.Path, Real: found.Real, Base: action.Base{Landing: found.Place.Landing()},
+		Path: found.Path, Real: found.Real, Follows: found.Follows, Base: action.Base{Landing: found.Place.Landing()},
 	}}
+	var err error
+	if before.Fact.Default, err = defaultACL(found.Place.Dir); err != nil {
+		return before, nil, beneath.Refuse(what, err)
+	}
+	if found.entry {
+		if st, err := found.Place.Stat(); err == nil && st.Mode&unix.S_IFMT == unix.S_IFLNK {
+			return f.takeLink(what, found, before)
+		}
+	}
 	file, err := found.Place.Open(what)
-	if err != nil {
+	if err != nil || file == nil {
 		return before, nil, err
 	}
-	if before.Fact.NotKept, err = notKept(found.Place.Dir, file); err == nil && file != nil {
-		err = f.take(what, found, file, &before)
-	}
-	if err != nil {
-		if file != nil {
-			file.Close()
-		}
+	if err := f.take(what, found, file, &before); err != nil {
+		file.Close()
 		return before, nil, beneath.Refuse(what, err)
 	}
 	return before, file, nil
+}
+
+func (f Finder) takeLink(what string, found *Found, before action.Before) (action.Before, *os.File, error) {
+	s, err := found.Place.TakeLink(what)
+	if err != nil {
+		return before, nil, err
+	}
+	if s.Version.UID != f.UID {
+		return before, nil, refusal.New(refusal.OtherOwner, what, "user %d", s.Version.UID)
+	}
+	before.Fact.Base.Version, before.Content, before.Read = &s.Version, s.Content, true
+	before.Fact.Target = action.Path(s.Content)
+	return before, nil, nil
 }
 
 func (f Finder) take(what string, found *Found, file *os.File, before *action.Before) error {
@@ -148,6 +176,12 @@ func (f Finder) take(what string, found *Found, file *os.File, before *action.Be
 	case g.MaxFileSize > 0 && st.Size > g.MaxFileSize:
 		return refusal.New(refusal.FileTooBig, what, "%d bytes, over the grant's %d", st.Size, g.MaxFileSize)
 	}
+	if before.Fact.Attributes, before.Fact.NotKept, err = Attributes(file); err != nil {
+		return err
+	}
+	if err := f.group(found.Place.Dir, st, &before.Fact); err != nil {
+		return err
+	}
 	s, err := beneath.Take(what, file, f.Keep)
 	if err != nil {
 		return err
@@ -156,54 +190,37 @@ func (f Finder) take(what string, found *Found, file *os.File, before *action.Be
 	return refusal.About(what, f.Grants.DeniedByContent(found.op, string(found.Real), s.Content))
 }
 
-// notKept names the attributes that a file put in this one's place would lack,
-// and those that the directory would force on it. Security labels that the
-// kernel gives by itself are not among them.
-func notKept(dir, file *os.File) ([]string, error) {
-	var lost []string
-	if file != nil {
-		names, err := attributes(file)
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range names {
-			switch n {
-			case "security.selinux", "security.ima", "security.evm":
-			case "system.posix_acl_access":
-				lost = append(lost, "access control list")
-			default:
-				lost = append(lost, "attribute "+action.Path(n).String())
-			}
-		}
+// group says whether a file put in this one's place can have its group: one of
+// the person's, or the one that the directory gives.
+func (f Finder) group(dir *os.File, st beneath.Stat, fact *action.Fact) error {
+	if slices.Contains(f.Groups, st.Gid) {
+		return nil
 	}
-	names, err := attributes(dir)
+	in, err := beneath.Fstat(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if slices.Contains(names, "system.posix_acl_default") {
-		lost = append(lost, "the directory's default access control list")
+	if in.Mode&unix.S_ISGID != 0 && in.Gid == st.Gid {
+		return nil
 	}
-	return lost, nil
-}
-
-// attributes lists a file's extended attributes; none where the filesystem has
-// none.
-func attributes(f *os.File) ([]string, error) {
-	const most = 64 << 10 // the kernel's own bound on the list
-	buf := make([]byte, 1<<10)
-	n, err := unix.Flistxattr(int(f.Fd()), buf)
-	if errors.Is(err, unix.ERANGE) {
-		buf = make([]byte, most)
-		n, err = unix.Flistxattr(int(f.Fd()), buf)
-	}
-	if errors.Is(err, unix.ENOTSUP) || n == 0 && err == nil {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, os.NewSyscallError("flistxattr", err)
-	}
-	return strings.Split(strings.TrimSuffix(string(buf[:n]), "\x00"), "\x00"), nil
+	fact.AnyGroup = true
+	fact.NotKept = append(fact.NotKept, fmt.Sprintf("group %d", st.Gid))
+	return nil
 }
 
 // Replaced refuses if the grant's root is no longer the directory it was.
 func (f *Found) Replaced() error { return f.root.Replaced(f.Grant.Root) }
+
+// Above gives the place of the n-th directory above the found one, counted from
+// 1, beneath the grant's root.
+func (f *Found) Above(n int) (*beneath.Place, error) {
+	dir := f.Place.Under
+	for range n {
+		i := strings.LastIndexByte(dir, '/')
+		if i < 0 {
+			return nil, refusal.New(refusal.NotFound, f.Path.String(), "the grant's root is nearer")
+		}
+		dir = dir[:i]
+	}
+	return f.root.Find(f.Path.String(), dir, beneath.Options{CrossMounts: f.Grant.CrossMounts})
+}

@@ -31,7 +31,7 @@ func finder(home string, grants ...grant.Grant) Finder {
 }
 
 func look(f Finder, op grant.Op, path string) (action.Before, error) {
-	found, err := f.Find(op, action.Path(path))
+	found, err := f.Find(op, action.Target{Path: action.Path(path)})
 	if err != nil {
 		return action.Before{}, err
 	}
@@ -119,7 +119,7 @@ func TestRootRepointed(t *testing.T) {
 	must(t, os.Mkdir(home+"/one", 0o755), os.Mkdir(home+"/two", 0o755), os.Symlink("one", home+"/root"))
 	must(t, os.WriteFile(home+"/one/f", []byte("one"), 0o644), os.WriteFile(home+"/two/f", []byte("two"), 0o644))
 	f := finder(home, grant.Grant{Root: home + "/root", MaxFileSize: 1 << 20})
-	found, err := f.Find(grant.Write, action.Path(home+"/root/f"))
+	found, err := f.Find(grant.Write, action.Target{Path: action.Path(home + "/root/f")})
 	must(t, err)
 	defer found.Close()
 	must(t, found.Replaced(), os.Remove(home+"/root"), os.Symlink("two", home+"/root"))

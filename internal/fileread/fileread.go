@@ -29,10 +29,13 @@ type Files struct {
 	Policy action.Hash // named in every answer
 }
 
-// Capture says what stands at paths that are to be changed, and opens those
+// Capture says what stands at targets that are to be changed, and opens those
 // that are files. Handles are read-only, of regular files, in the order of the
-// facts that have a version; the caller closes them.
-func (f Files) Capture(paths []action.Path) (res protocol.CaptureResult, handles []*os.File, err error) {
+// facts that have one; the caller closes them.
+func (f Files) Capture(targets []action.Target) (res protocol.CaptureResult, handles []*os.File, err error) {
+	if len(targets) > protocol.MaxCapture {
+		return res, nil, refusal.New(refusal.BadRequest, "the capture", "%d targets, of at most %d", len(targets), protocol.MaxCapture)
+	}
 	defer func() {
 		if err != nil {
 			for _, h := range handles {
@@ -41,8 +44,8 @@ func (f Files) Capture(paths []action.Path) (res protocol.CaptureResult, handles
 			handles = nil
 		}
 	}()
-	for _, p := range paths {
-		found, err := f.Finder.Find(grant.Write, p)
+	for _, t := range targets {
+		found, err := f.Finder.Find(grant.Write, t)
 		if err != nil {
 			return res, handles, err
 		}
@@ -65,7 +68,7 @@ func (f Files) Read(p protocol.ReadParams) (protocol.ReadResult, error) {
 	if err := p.Path.Validate(); err != nil {
 		return protocol.ReadResult{}, err
 	}
-	found, err := f.Finder.Find(grant.Read, p.Path)
+	found, err := f.Finder.Find(grant.Read, action.Target{Path: p.Path})
 	if err != nil {
 		return protocol.ReadResult{}, err
 	}

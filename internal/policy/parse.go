@@ -94,7 +94,7 @@ func defaults() file {
 		Homes:      "/home",
 		Filesystem: fileFilesystem{SnapshotRoots: []string{"~"}},
 		Decide: fileDecide{FileWrite: "auto", FileDelete: "auto", GitCommit: "auto", GitDiscard: "ask",
-			Ask: []string{"not-captured", "outside-snapshot", "runs-later", "credentials", "permissions-widened",
+			Ask: []string{"not-captured", "outside-snapshot", "runs-later", "credentials", "permissions-widened", "attributes-lost",
 				"binary-content", "large", "others-work", "foreign-identity"}},
 		Consent: fileConsent{Expire: "24h", PendingPerAgent: 200},
 		Limits:  fileLimits{AskedText: "64KiB", AutoBytes: "8MiB", Large: "256KiB"},

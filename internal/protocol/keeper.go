@@ -75,7 +75,8 @@ type Transaction struct {
 	UID        uint32            `cbor:"uid" json:"uid"`
 	Person     string            `cbor:"person" json:"person"`
 	Capability action.Capability `cbor:"capability" json:"capability"`
-	Paths      []action.Path     `cbor:"paths" json:"paths"`
+	Paths      []action.Path     `cbor:"paths" json:"paths"`                   // the first MaxPaths
+	More       uint64            `cbor:"more,omitempty" json:"more,omitempty"` // paths beyond those
 	Sentence   string            `cbor:"sentence" json:"sentence"`
 	Digest     action.Hash       `cbor:"digest" json:"digest"`
 
@@ -99,7 +100,16 @@ type Transaction struct {
 	Refusal  *refusal.Refusal `cbor:"refusal,omitempty" json:"refusal,omitempty"`
 	UndoOf   action.ID        `cbor:"undo-of,omitempty" json:"undo_of,omitempty"`
 	UndoneBy action.ID        `cbor:"undone-by,omitempty" json:"undone_by,omitempty"`
+
+	// Of one that landed, where it is answered alone: the regions that changed,
+	// as they stand now, and how many files have one that did not fit.
+	Regions     []action.Region `cbor:"regions,omitempty" json:"regions,omitempty"`
+	MoreRegions uint64          `cbor:"more-regions,omitempty" json:"more_regions,omitempty"`
 }
+
+// MaxPaths is how many paths of a transaction are told in a list, with as many
+// of its outcome's; where it is answered alone, the outcome has all of them.
+const MaxPaths = 16
 
 // ListResult is a list of transactions: what waits, oldest first, or the log,
 // newest first. More says how many of them did not fit.

@@ -50,15 +50,20 @@ type ExecutorStatusResult struct {
 // changed. It is no failure. (sysexits.h calls it a temporary one.)
 const ExitAgain = 75
 
-// CaptureParams asks for what stands at paths. Every call between daemons
-// carries the digest of the policy its caller holds.
+// MaxCapture bounds the targets of one capture: each may bring a handle, and
+// that is how many one answer carries.
+const MaxCapture = 64
+
+// CaptureParams asks for what stands at the targets of an action, MaxCapture of
+// them at most. Every call between daemons carries the digest of the policy its
+// caller holds.
 type CaptureParams struct {
-	Policy action.Hash   `cbor:"policy"`
-	Paths  []action.Path `cbor:"paths"`
+	Policy  action.Hash     `cbor:"policy"`
+	Targets []action.Target `cbor:"targets"`
 }
 
-// CaptureResult has a fact for each path, and with it rides one read-only
-// handle for each fact that has a version, in the same order.
+// CaptureResult has a fact for each target, and with it rides one read-only
+// handle for each fact that has a regular file, in the same order.
 type CaptureResult struct {
 	Facts []action.Fact `cbor:"facts"`
 }
@@ -105,6 +110,7 @@ type Result string
 const (
 	Landed    Result = "landed"
 	NotLanded Result = "not-landed"
+	Partial   Result = "partial" // some paths changed, and could not be taken back
 	Unknown   Result = "unknown" // disk is neither as it was nor as planned
 )
 
@@ -113,18 +119,39 @@ const (
 type Outcome struct {
 	Result  Result           `cbor:"result" json:"result"`
 	Changes []PathOutcome    `cbor:"changes" json:"changes"`
+	More    uint64           `cbor:"more,omitempty" json:"more,omitempty"`   // paths that are left out of Changes
 	Words   string           `cbor:"words,omitempty" json:"words,omitempty"` // how it was found out, where it was not simply done
 	Kept    []KeptAside      `cbor:"kept,omitempty" json:"kept,omitempty"`
-	Refused *refusal.Refusal `cbor:"refused,omitempty" json:"refused,omitempty"` // of NotLanded: why
+	Refused *refusal.Refusal `cbor:"refused,omitempty" json:"refused,omitempty"` // of NotLanded and Partial: why
 }
 
-// PathOutcome is what stands at one path now.
+// PathOutcome is what became of one path, and what stands there now.
 type PathOutcome struct {
-	Path    action.Path     `cbor:"path" json:"path"`
-	Version *action.Version `cbor:"version,omitempty" json:"version,omitempty"` // none after a delete
-	Links   uint64          `cbor:"links,omitempty" json:"links,omitempty"`     // other names that keep the old content
-	After   []string        `cbor:"after,omitempty" json:"after,omitempty"`     // what failed after it had landed
+	Path       action.Path     `cbor:"path" json:"path"`
+	Did        Did             `cbor:"did,omitempty" json:"did,omitempty"`
+	Version    *action.Version `cbor:"version,omitempty" json:"version,omitempty"`       // none where nothing stands there
+	Attributes *action.Hash    `cbor:"attributes,omitempty" json:"attributes,omitempty"` // of its extended attributes, if it has any
+	Links      uint64          `cbor:"links,omitempty" json:"links,omitempty"`           // other names that keep the old content
+	NotKept    []string        `cbor:"not-kept,omitempty" json:"not_kept,omitempty"`     // what the old file had and the new one has not
+	NoLease    string          `cbor:"no-lease,omitempty" json:"no_lease,omitempty"`     // why only the exchange stood against other writers
+	After      []string        `cbor:"after,omitempty" json:"after,omitempty"`           // what failed after it had landed
 }
+
+// Did says what became of one path.
+type Did string
+
+const (
+	Created   Did = "created"
+	Replaced  Did = "replaced"
+	Deleted   Did = "deleted"
+	Untouched Did = "untouched"  // as it was
+	TakenBack Did = "taken-back" // changed for an instant
+	Overtaken Did = "overtaken"  // somebody else's work stands there
+	Unsettled Did = "unsettled"  // neither as it was nor as planned
+)
+
+// Changed says whether the path was left as the action planned it.
+func (d Did) Changed() bool { return d == Created || d == Replaced || d == Deleted }
 
 // KeptAside is a file of somebody else's that an exchange displaced and that
 // could not be put back: it stays under its staged name, and its handle rides

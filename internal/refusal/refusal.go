@@ -115,6 +115,7 @@ const (
 	MountCrossing Code = "mount-crossing"
 	MissingParent Code = "missing-parent"
 	RootReplaced  Code = "root-replaced"
+	SamePlace     Code = "same-place"
 
 	// Files.
 	NotFound    Code = "not-found"
@@ -132,6 +133,7 @@ const (
 	NoChange   Code = "no-change"
 	Outdated   Code = "outdated"
 	Changed    Code = "changed"
+	InUse      Code = "in-use"
 	Stale      Code = "stale"
 	Conflict   Code = "conflict"
 	Differs    Code = "differs"
@@ -188,9 +190,10 @@ var table = map[Code]entry{
 	NotGranted:    {"no grant covers the path", "the owner's policy grants places", After},
 	Denied:        {"the place is on the deny list", "the owner's policy can take an entry off it", After},
 	GitDirectory:  {"nothing is written under a `.git`", "use a git action", Never},
-	Link:          {"a symbolic link is in the way, and the grant does not follow links", "name the file itself", Never},
+	Link:          {"a symbolic link is in the way, and the grant does not follow links, or not there", "name the file itself", Never},
 	MountCrossing: {"another filesystem is mounted on the way, and the grant does not cross mounts", "the owner's policy can allow it", After},
-	MissingParent: {"the directory does not exist", "the owner creates it", After},
+	MissingParent: {"a directory on the way does not exist", "", After},
+	SamePlace:     {"two paths of one change reach one place", "send them as one change, or as two actions", Never},
 	RootReplaced:  {"the grant's root was replaced during the call", "", Retry},
 
 	NotFound:    {"there is no such file", "", After},
@@ -199,7 +202,7 @@ var table = map[Code]entry{
 	OtherOwner:  {"the file belongs to another user", "its owner changes it", After},
 	SetID:       {"the file is set-user-ID or set-group-ID", "the owner changes it by hand", After},
 	NotWritable: {"the person has no write permission there", "the owner gives it", After},
-	NotKept:     {"the file has attributes that replacing it would lose", "the owner changes it by hand", After},
+	NotKept:     {"the new file could not be given what the old one had", "the owner changes it by hand", After},
 	FileTooBig:  {"the file is over the size limit", "", After},
 
 	NoMatch:    {"the old text does not occur in the file", "read the file again", After},
@@ -207,6 +210,7 @@ var table = map[Code]entry{
 	NoChange:   {"disk already holds exactly this", "nothing needs doing", Never},
 	Outdated:   {"the file is not in the version this was proposed on", "read the file again and propose anew", After},
 	Changed:    {"the file changed while the action was under way; nothing was written", "read the file again and propose anew", Retry},
+	InUse:      {"a program has the file open for writing; nothing was written", "wait until it has closed it", Retry},
 	Stale:      {"disk changed since this was shown; nothing was written", "look at the new preview and decide on that", After},
 	Conflict:   {"the file changed since the action landed; it was left as it is", "the owner decides which version stands", After},
 	Differs:    {"the scribe would not do what the keeper planned; nothing was written", "see the logs of both", Retry},

@@ -1,18 +1,17 @@
 package stage
 
 import (
-	"errors"
+	"log/slog"
 	"os"
 	"regexp"
 	"slices"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"countersign/internal/action"
-	"countersign/internal/beneath"
 	"countersign/internal/facts"
-	"countersign/internal/grant"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
 )
@@ -22,22 +21,34 @@ type Config struct {
 	Finder    facts.Finder
 	Umask     uint32 // the person's
 	AskedText int    // most new text in an action an owner approved, in bytes
-	AutoBytes int    // most content in an action policy lands alone, in bytes
+	AutoBytes int    // most content in an action policy lands alone, in bytes; also most old content of one action that is kept
+	Log       *slog.Logger
 
-	// At is called before each step that changes disk, for tests that put
-	// another writer at an exact instant; nil does nothing.
-	At func(Step)
+	// At is called before each step that changes disk or settles what is
+	// changed, with the path it is for: a test puts another writer there, or
+	// ends the process. An error is the step's. Nil does nothing.
+	At func(Step, action.Path) error
 	// Sync puts a file or directory on disk; nil is fsync.
 	Sync func(*os.File) error
+	// Lease takes a read lease on a file; nil is F_SETLEASE.
+	Lease func(*os.File) error
+	// Hold is how long leases may be held; 0 is a second, which is what
+	// another program's open for writing waits at most.
+	Hold time.Duration
+	// Now is the clock that Hold is measured by; nil is the system's.
+	Now func() time.Time
 }
 
 // Step is an instant in a change.
 type Step string
 
-// The steps, in their order.
+// The steps, in their order. A change of several files takes the first four
+// with every file before it takes the others with any.
 const (
+	MakeDir  Step = "make-directory"
 	Create   Step = "create"
 	Write    Step = "write"
+	Hold     Step = "hold"
 	Exchange Step = "exchange"
 	Verify   Step = "verify"
 	TakeBack Step = "take-back"
@@ -54,36 +65,39 @@ type Stager struct {
 	settled map[action.ID]bool
 }
 
-// New makes a stager.
+// New makes a stager. It sets the process's umask to none: modes are given
+// whole here, from the person's umask.
 func New(cfg Config) *Stager {
+	unix.Umask(0)
 	if cfg.At == nil {
-		cfg.At = func(Step) {}
+		cfg.At = func(Step, action.Path) error { return nil }
 	}
 	if cfg.Sync == nil {
 		cfg.Sync = (*os.File).Sync
 	}
+	if cfg.Lease == nil {
+		cfg.Lease = setLease
+	}
+	if cfg.Hold == 0 {
+		cfg.Hold = time.Second
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
 	return &Stager{cfg: cfg, settled: make(map[action.ID]bool)}
 }
 
-var stagedName = regexp.MustCompile(`^\.countersign-[0-9a-f]{16}$`)
-
-// change is one path of an intent on its way to disk.
-type change struct {
-	*Stager
-	what    string
-	place   *beneath.Place // the target
-	aside   *beneath.Place // the staged name beside it
-	fact    action.Fact    // as captured, and found again here
-	planned action.Planned
-}
-
-// Carry carries an intent out. An error is a refusal, and nothing was changed.
-// Files that were displaced and could not be put back are handed over with the
-// outcome, open for reading; the caller closes them. Whatever fails once the
-// change has landed is told in the outcome, and does not make it an error.
+// Carry carries an intent out, all its changes or none. An error is a refusal,
+// and nothing was changed. Files that were displaced and could not be put back
+// are handed over with the outcome, open for reading; the caller closes them.
+// Whatever fails once the change has landed is told in the outcome, and does not
+// make it an error.
 //
-// When it returns landed, the file and its directory are on disk, unless the
-// outcome says that a sync failed.
+// When it returns landed, the files and their directories are on disk, unless
+// the outcome says that a sync failed.
 func (s *Stager) Carry(in protocol.Intent) (protocol.Outcome, []*os.File, error) {
 	if err := s.check(in); err != nil {
 		return protocol.Outcome{}, nil, err
@@ -91,30 +105,22 @@ func (s *Stager) Carry(in protocol.Intent) (protocol.Outcome, []*os.File, error)
 	if err := s.bounded(in); err != nil {
 		return protocol.Outcome{}, nil, err
 	}
-	found, err := s.cfg.Finder.Find(grant.Write, in.Facts[0].Path)
+	w, err := s.find(in)
 	if err != nil {
 		return protocol.Outcome{}, nil, err
 	}
-	defer found.Close()
-	defer s.locks.lock(found.Place.Landing())()
+	defer w.close()
+	defer s.locks.lock(w.landings())()
 	if s.isSettled(in.ID) {
 		return protocol.Outcome{}, nil, refusal.New(refusal.WrongState, "intent "+string(in.ID), "it was settled before it arrived")
 	}
-	c, err := s.plan(in, found)
-	if err != nil {
+	if err := w.plan(); err != nil {
 		return protocol.Outcome{}, nil, err
 	}
-	if err := found.Replaced(); err != nil {
-		return protocol.Outcome{}, nil, err
-	}
-	switch c.planned.Does {
-	case action.Creates:
-		return c.create()
-	case action.Deletes:
-		return c.remove()
-	}
-	return c.replace()
+	return w.carry()
 }
+
+var stagedName = regexp.MustCompile(`^\.countersign-[0-9a-f]{16}$`)
 
 // check refuses an intent that is malformed.
 func (s *Stager) check(in protocol.Intent) error {
@@ -135,8 +141,9 @@ func (s *Stager) check(in protocol.Intent) error {
 			return refusal.New(refusal.BadRequest, what, "what it captured or planned does not fit its action")
 		}
 	}
-	for i, name := range in.Staged {
-		if !stagedName.MatchString(name) || slices.Contains(in.Staged[:i], name) {
+	names := slices.Sorted(slices.Values(in.Staged))
+	for i, name := range names {
+		if !stagedName.MatchString(name) || i > 0 && name == names[i-1] {
 			return refusal.New(refusal.BadRequest, what, "a staged name is malformed")
 		}
 	}
@@ -155,100 +162,8 @@ func (s *Stager) bounded(in protocol.Intent) error {
 	return nil
 }
 
-// plan finds the facts again, plans again, and compares both with what the
-// keeper decided on. Any difference touches nothing.
-func (s *Stager) plan(in protocol.Intent, found *facts.Found) (*change, error) {
-	before, file, err := s.cfg.Finder.Look(found)
-	if err != nil {
-		return nil, err
-	}
-	if file != nil {
-		defer file.Close()
-	}
-	what, given := found.Path.String(), in.Facts[0]
-	if !before.Fact.Base.Same(given.Base) {
-		return nil, refusal.New(refusal.Changed, what, "")
-	}
-	if before.Fact.Real != given.Real || !slices.Equal(before.Fact.NotKept, given.NotKept) {
-		return nil, refusal.New(refusal.Differs, what, "where it lands, or what it would lose")
-	}
-	plans, err := in.Action.Plan([]action.Before{before}, s.cfg.Umask)
-	if err != nil {
-		return nil, err
-	}
-	if !plans[0].Result.SameResult(in.Results[0]) {
-		return nil, refusal.New(refusal.Differs, what, "the content")
-	}
-	if in.Approved != nil {
-		if h, err := action.DetailOf(plans).Hash(); err != nil || h != *in.Approved {
-			return nil, refusal.New(refusal.Differs, what, "what the owner was shown")
-		}
-	}
-	if err := s.writable(what, found.Place, before.Fact); err != nil {
-		return nil, err
-	}
-	return &change{
-		Stager: s, what: what, fact: before.Fact, planned: plans[0],
-		place: found.Place, aside: found.Place.Beside(in.Staged[0]),
-	}, nil
-}
-
-// writable refuses what the person could not write by hand: a rename would be
-// a way round the file's own mode.
-func (s *Stager) writable(what string, p *beneath.Place, f action.Fact) error {
-	if len(f.NotKept) > 0 {
-		return refusal.New(refusal.NotKept, what, "%v", f.NotKept)
-	}
-	if v := f.Base.Version; v != nil && v.Mode&unix.S_IWUSR == 0 {
-		return refusal.New(refusal.NotWritable, what, "the file's mode is %04o", v.Mode)
-	}
-	err := unix.Faccessat(int(p.Dir.Fd()), ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS)
-	if errors.Is(err, unix.EACCES) {
-		return refusal.New(refusal.NotWritable, what, "its directory is not the person's to write")
-	}
-	if err != nil {
-		return beneath.Refuse(what, err)
-	}
-	return nil
-}
-
 func (s *Stager) isSettled(id action.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.settled[id]
-}
-
-// landings are locks by landing. The zero value is ready.
-type landings struct {
-	mu   sync.Mutex
-	held map[action.Landing]*landing
-}
-
-type landing struct {
-	sync.Mutex
-	users int
-}
-
-// lock waits for the landing and gives the call that lets go of it.
-func (l *landings) lock(at action.Landing) (unlock func()) {
-	l.mu.Lock()
-	if l.held == nil {
-		l.held = make(map[action.Landing]*landing)
-	}
-	h := l.held[at]
-	if h == nil {
-		h = &landing{}
-		l.held[at] = h
-	}
-	h.users++
-	l.mu.Unlock()
-	h.Lock()
-	return func() {
-		h.Unlock()
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if h.users--; h.users == 0 {
-			delete(l.held, at)
-		}
-	}
 }

@@ -4,110 +4,202 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
 	"countersign/internal/action"
 	"countersign/internal/beneath"
+	"countersign/internal/facts"
 	"countersign/internal/refusal"
 )
 
 // staged is the new content, on disk beside its target under a name of its
 // own.
 type staged struct {
-	file    *os.File
+	lease   // of the open file; taken once every file is staged
 	version action.Version
 }
 
-// stage writes the new content beside the target, gives it what the old file
-// had, and puts it on disk.
-func (c *change) stage() (*staged, error) {
-	c.cfg.At(Create)
+// stage puts the new content beside the target, with what the old file had,
+// and on disk. There is none of a delete.
+func (c *change) stage() error {
+	if c.planned.Does == action.Deletes {
+		return nil
+	}
+	if err := c.cfg.At(Create, c.fact.Path); err != nil {
+		return beneath.Refuse(c.what, err)
+	}
+	if c.planned.Result.Kind == action.Symlink {
+		return c.stageLink()
+	}
 	fd, err := unix.Openat(int(c.place.Dir.Fd()), c.aside.Name,
-		unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if errors.Is(err, unix.ENOENT) { // the directory was removed
+		return refusal.New(refusal.Changed, c.what, "")
+	}
 	if err != nil {
-		if errors.Is(err, unix.EACCES) {
-			return nil, refusal.New(refusal.NotWritable, c.what, "its directory")
-		}
-		return nil, beneath.Refuse(c.what, err)
+		return c.refuseDir(err)
 	}
-	s := &staged{file: os.NewFile(uintptr(fd), "staged")}
-	if err := c.fill(s); err != nil {
-		c.discard(s)
-		return nil, beneath.Refuse(c.what, err)
+	c.staged = &staged{lease: lease{file: os.NewFile(uintptr(fd), "staged")}}
+	if err := c.fill(c.staged.file); err != nil {
+		c.discard()
+		return beneath.Refuse(c.what, err)
 	}
-	return s, nil
+	return nil
 }
 
-func (c *change) fill(s *staged) error {
-	c.cfg.At(Write)
-	if _, err := s.file.Write(c.planned.New); err != nil {
+// fill writes the new file, gives it what it is to have, and syncs it.
+func (c *change) fill(f *os.File) error {
+	if err := c.cfg.At(Write, c.fact.Path); err != nil {
+		return err
+	}
+	if _, err := f.Write(c.planned.New); err != nil {
 		return fmt.Errorf("writing: %w", err)
 	}
-	fd := int(s.file.Fd())
-	st, err := beneath.Fstat(s.file)
+	st, err := beneath.Fstat(f)
 	if err != nil {
 		return err
 	}
-	if c.planned.KeepID && st.Gid != c.planned.Result.GID {
-		if err := unix.Fchown(fd, -1, int(c.planned.Result.GID)); err != nil {
-			return refusal.New(refusal.NotKept, c.what, "the person may not give it group %d", c.planned.Result.GID)
+	if c.planned.Group && st.Gid != c.planned.Result.GID {
+		if err := unix.Fchown(int(f.Fd()), -1, int(c.planned.Result.GID)); err != nil {
+			return refusal.New(refusal.NotKept, c.what, "group %d: %v", c.planned.Result.GID, err)
 		}
 	}
-	if err := unix.Fchmod(fd, c.planned.Result.Mode); err != nil {
-		return fmt.Errorf("setting the mode: %w", err)
-	}
-	if err := c.cfg.Sync(s.file); err != nil {
-		return fmt.Errorf("syncing: %w", err)
-	}
-	if st, err = beneath.Fstat(s.file); err != nil {
+	attributes, err := c.attributes(f)
+	if err != nil {
 		return err
 	}
-	s.version = beneath.VersionOf(st, *c.planned.Result.Hash)
-	return c.tookAll(s.version)
+	if err := unix.Fchmod(int(f.Fd()), c.planned.Result.Mode); err != nil {
+		return fmt.Errorf("setting the mode: %w", err)
+	}
+	if err := c.cfg.Sync(f); err != nil {
+		return fmt.Errorf("syncing: %w", err)
+	}
+	if st, err = beneath.Fstat(f); err != nil {
+		return err
+	}
+	c.staged.version = beneath.VersionOf(st, *c.planned.Result.Hash)
+	c.out.Attributes = action.AttributesHash(attributes)
+	return c.tookAll(c.staged.version)
+}
+
+// attributes gives the new file the extended attributes that it is to have and
+// takes off what its directory gave it beyond them, and lists what it has then.
+// A file that is new as such keeps what the directory gives.
+func (c *change) attributes(f *os.File) ([]action.Attribute, error) {
+	has, _, err := facts.Attributes(f)
+	if err != nil || !c.planned.Exact {
+		return has, err
+	}
+	want := c.planned.Attributes
+	for _, a := range has {
+		if slices.ContainsFunc(want, func(w action.Attribute) bool { return w.Name == a.Name }) {
+			continue
+		}
+		if err := unix.Fremovexattr(int(f.Fd()), string(a.Name)); err != nil {
+			return nil, refusal.New(refusal.NotKept, c.what, "attribute %s, which the directory gives, stays: %v", a.Name, err)
+		}
+	}
+	for _, a := range want {
+		if err := unix.Fsetxattr(int(f.Fd()), string(a.Name), a.Value, 0); err != nil {
+			return nil, refusal.New(refusal.NotKept, c.what, "attribute %s: %v", a.Name, err)
+		}
+	}
+	return want, nil
+}
+
+// stageLink makes a symbolic link that an undo puts back. Its directory's sync
+// is the link's.
+func (c *change) stageLink() error {
+	if err := unix.Symlinkat(string(c.planned.New), int(c.place.Dir.Fd()), c.aside.Name); err != nil {
+		return c.refuseDir(err)
+	}
+	link, err := c.aside.TakeLink(c.what)
+	if err != nil {
+		return err
+	}
+	c.staged = &staged{version: link.Version}
+	return nil
 }
 
 // tookAll refuses a filesystem that let a mode or a group be set and did not
 // keep it.
 func (c *change) tookAll(v action.Version) error {
-	if v.Mode != c.planned.Result.Mode || c.planned.KeepID && v.GID != c.planned.Result.GID {
+	if v.Mode != c.planned.Result.Mode || c.planned.Group && v.GID != c.planned.Result.GID {
 		return refusal.New(refusal.NotKept, c.what, "the filesystem keeps no such mode or group")
 	}
 	return nil
 }
 
-// isAt says whether the entry at a place is this file, by its whole identity:
-// a file made where one was just unlinked can take its inode number.
-func (s *staged) isAt(p *beneath.Place) bool {
-	st, err := p.Stat()
-	return err == nil && beneath.VersionOf(st, s.version.Hash) == s.version
+// holdNew opens the staged file anew, for reading alone, and takes a lease on
+// it: while it stands at the target's name and may still be taken back, whoever
+// opens it for writing is noticed.
+func (c *change) holdNew() error {
+	s := c.staged
+	if s == nil || s.file == nil {
+		return nil // a delete, or a link
+	}
+	f, err := c.aside.Open(c.what)
+	if err != nil {
+		return err
+	}
+	if f == nil {
+		return refusal.New(refusal.Changed, c.what, "the staged file was removed")
+	}
+	if err := s.release(); err != nil {
+		f.Close()
+		return beneath.Refuse(c.what, fmt.Errorf("closing the new file: %w", err))
+	}
+	held, err := c.lease(c.what, f)
+	if err != nil {
+		return err
+	}
+	s.lease = *held
+	return c.stillStaged()
 }
 
-// restamp takes over the ctime and the links that a rename left, where nothing
-// else of the file changed.
-func (s *staged) restamp() {
-	st, err := beneath.Fstat(s.file)
-	if v := beneath.VersionOf(st, s.version.Hash); err == nil && s.version.SameDisplaced(v) {
-		s.version = v
+// stillStaged checks that the staged name still holds the staged file, by its
+// whole identity: a file made where one was just unlinked can take its inode
+// number.
+func (c *change) stillStaged() error {
+	if c.staged == nil {
+		return nil
 	}
+	st, err := c.aside.Stat()
+	if err != nil || beneath.VersionOf(st, c.staged.version.Hash) != c.staged.version {
+		return refusal.New(refusal.Changed, c.what, "the staged file was replaced")
+	}
+	return nil
 }
 
 // holds says whether a place has the staged file, and in it still what was
-// written there: a name that was the target's for an instant was anybody's to
-// write to.
-func (c *change) holds(p *beneath.Place, s *staged) bool {
+// written there, with nobody about to write: a name that was the target's for
+// an instant was anybody's to write to.
+func (c *change) holds(p *beneath.Place) bool {
 	v, err := c.look(p)
-	return err == nil && v != nil && s.version.SameDisplaced(*v)
+	return err == nil && v != nil && c.staged.version.SameDisplaced(*v) && !c.staged.broken()
 }
 
 // discard removes a staged file that never was in place, if it is still at its
 // name.
-func (c *change) discard(s *staged) {
-	var none action.Hash
-	own, err := beneath.Fstat(s.file)
-	at, errAt := c.aside.Stat()
-	if err == nil && errAt == nil && beneath.VersionOf(own, none) == beneath.VersionOf(at, none) {
+func (c *change) discard() {
+	s := c.staged
+	c.staged = nil
+	if s == nil {
+		return
+	}
+	defer s.release()
+	own := s.version
+	if s.file != nil {
+		st, err := beneath.Fstat(s.file)
+		if err != nil {
+			return
+		}
+		own = beneath.VersionOf(st, s.version.Hash)
+	}
+	at, err := c.aside.Stat()
+	if err == nil && beneath.VersionOf(at, own.Hash) == own {
 		unix.Unlinkat(int(c.place.Dir.Fd()), c.aside.Name, 0)
 	}
-	s.file.Close()
 }

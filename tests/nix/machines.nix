@@ -73,6 +73,7 @@ in
             "runs-later"
             "credentials"
             "permissions-widened"
+            "attributes-lost"
             "binary-content"
             "large"
             "others-work"

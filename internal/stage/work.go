@@ -1,0 +1,297 @@
+package stage
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"countersign/internal/action"
+	"countersign/internal/beneath"
+	"countersign/internal/facts"
+	"countersign/internal/grant"
+	"countersign/internal/protocol"
+	"countersign/internal/refusal"
+)
+
+// work is an intent on its way to disk.
+type work struct {
+	*Stager
+	in      protocol.Intent
+	changes []*change
+
+	made map[identity]bool // directories that were made
+	held time.Time         // since when leases are held
+}
+
+// change is one path of an intent.
+type change struct {
+	*Stager
+	what    string
+	found   *facts.Found
+	place   *beneath.Place // the target
+	aside   *beneath.Place // the staged name beside it
+	fact    action.Fact    // as captured, and found again here
+	planned action.Planned
+	parents []*beneath.Place // directories that were gone through in making those that were missing
+	made    int              // how many of them were made for it
+
+	staged    *staged // the new file; nil for a delete
+	old       *lease  // the captured file; nil where there was none
+	exchanged bool
+	out       protocol.PathOutcome
+}
+
+// find resolves and judges every path of an intent.
+func (s *Stager) find(in protocol.Intent) (*work, error) {
+	w := &work{Stager: s, in: in, made: make(map[identity]bool)}
+	for i, t := range in.Action.Targets() {
+		found, err := s.cfg.Finder.Find(grant.Write, t)
+		if err != nil {
+			w.close()
+			return nil, err
+		}
+		w.changes = append(w.changes, &change{
+			Stager: s, what: found.Path.String(), found: found, fact: in.Facts[i],
+			place: found.Place, aside: found.Place.Beside(in.Staged[i]), out: protocol.PathOutcome{Path: t.Path},
+		})
+	}
+	return w, nil
+}
+
+func (w *work) landings() []action.Landing {
+	at := make([]action.Landing, len(w.changes))
+	for i, c := range w.changes {
+		at[i] = c.place.Landing()
+	}
+	return at
+}
+
+// close lets go of everything that is held.
+func (w *work) close() {
+	for _, c := range w.changes {
+		c.old.release()
+		c.staged.closed()
+		for _, p := range append(c.parents, c.place) {
+			p.Close() // the first is found's, which does not mind
+		}
+		c.found.Close()
+	}
+}
+
+// plan finds the facts again, plans again, and compares both with what the
+// keeper decided on. Any difference touches nothing.
+func (w *work) plan() error {
+	befores := make([]action.Before, len(w.changes))
+	room := action.Room{Left: int64(w.cfg.AutoBytes)}
+	for i, c := range w.changes {
+		before, file, err := w.cfg.Finder.Look(c.found)
+		if err != nil {
+			return err
+		}
+		file.Close() // nil is fine
+		if !before.Fact.Base.Same(c.fact.Base) {
+			return refusal.New(refusal.Changed, c.what, "")
+		}
+		if !before.Fact.Same(c.fact) {
+			return refusal.New(refusal.Differs, c.what, "where it lands, or what it has and would lose")
+		}
+		befores[i] = room.Keep(before)
+	}
+	plans, err := w.in.Action.Plan(befores, w.cfg.Umask)
+	if err != nil {
+		return err
+	}
+	for i, c := range w.changes {
+		if !plans[i].Result.SameResult(w.in.Results[i]) {
+			return refusal.New(refusal.Differs, c.what, "the content")
+		}
+		c.planned = plans[i]
+	}
+	if w.in.Approved != nil {
+		if h, err := action.DetailOf(plans).Hash(); err != nil || h != *w.in.Approved {
+			return refusal.New(refusal.Differs, w.changes[0].what, "what the owner was shown")
+		}
+	}
+	for _, c := range w.changes {
+		if err := c.writable(); err != nil {
+			return err
+		}
+		if err := c.found.Replaced(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writable refuses what the person could not write by hand: a rename would be
+// a way round the file's own mode.
+func (c *change) writable() error {
+	if v := c.fact.Base.Version; v != nil && v.Mode&unix.S_IWUSR == 0 {
+		return refusal.New(refusal.NotWritable, c.what, "the file's mode is %04o", v.Mode)
+	}
+	err := unix.Faccessat(int(c.place.Dir.Fd()), ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS)
+	if errors.Is(err, unix.EACCES) {
+		return refusal.New(refusal.NotWritable, c.what, "its directory is not the person's to write")
+	}
+	if err != nil {
+		return beneath.Refuse(c.what, err)
+	}
+	return nil
+}
+
+// carry takes every change as far as it goes without touching a target, and
+// then every one the rest of the way. What stops it before the first exchange
+// leaves nothing; what stops it after one has all of them taken back.
+func (w *work) carry() (protocol.Outcome, []*os.File, error) {
+	err := w.ready()
+	for i := 0; err == nil && i < len(w.changes); i++ {
+		err = w.exchange(w.changes[i])
+	}
+	if err == nil {
+		err = w.stillHeld()
+	}
+	if err != nil {
+		return w.takeBack(err)
+	}
+	return w.finish(), nil, nil
+}
+
+// ready makes directories, stages every file, and then holds and checks every
+// one: a full disk and another writer are met here.
+func (w *work) ready() error {
+	for _, step := range []func(*change) error{w.makeParents, (*change).stage, w.hold} {
+		for _, c := range w.changes {
+			if err := step(c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hold takes a lease on the file that was captured and looks at it again under
+// the lease: by its bytes, since a coarse clock can leave a rewrite of the same
+// size unstamped, and by its whole stat.
+func (w *work) hold(c *change) error {
+	if w.held.IsZero() {
+		w.held = w.cfg.Now()
+	}
+	if err := c.cfg.At(Hold, c.fact.Path); err != nil {
+		return beneath.Refuse(c.what, err)
+	}
+	now, err := c.holdOld()
+	if err != nil {
+		return err
+	}
+	if !c.fact.Base.Same(action.Base{Landing: c.fact.Base.Landing, Version: now}) {
+		return refusal.New(refusal.Changed, c.what, "")
+	}
+	return c.holdNew()
+}
+
+// exchange puts one change in place and makes sure of what it displaced.
+func (w *work) exchange(c *change) error {
+	if err := c.stillStaged(); err != nil {
+		return err
+	}
+	if err := w.intime(c); err != nil {
+		return err
+	}
+	if err := c.cfg.At(Exchange, c.fact.Path); err != nil {
+		return beneath.Refuse(c.what, err)
+	}
+	if err := c.exchange(); err != nil {
+		return err
+	}
+	c.exchanged = true
+	if err := c.cfg.At(Verify, c.fact.Path); err != nil {
+		return beneath.Refuse(c.what, err)
+	}
+	if !c.displacedBase() {
+		return refusal.New(refusal.Changed, c.what, "")
+	}
+	return nil
+}
+
+// intime refuses to hold files longer than other programs are to wait for.
+func (w *work) intime(c *change) error {
+	if over := w.cfg.Now().Sub(w.held); over > w.cfg.Hold {
+		return refusal.New(refusal.Busy, c.what, "the files would be held for over %v", w.cfg.Hold)
+	}
+	return nil
+}
+
+// stillHeld is the last look before old files are removed: nobody has opened
+// one for writing since it was verified.
+func (w *work) stillHeld() error {
+	for _, c := range w.changes {
+		if c.old.broken() {
+			return refusal.New(refusal.Changed, c.what, "")
+		}
+	}
+	return nil
+}
+
+// finish removes the displaced files and puts the directories on disk. Where
+// there are several, they are on disk with both names before any old file is
+// gone, so that a power cut leaves a change that can be finished or taken back.
+func (w *work) finish() protocol.Outcome {
+	dirs := w.directories()
+	if len(dirs) > 1 {
+		w.syncAll(dirs)
+	}
+	for _, c := range w.changes {
+		c.landed()
+	}
+	for _, c := range slices.Backward(w.changes) {
+		c.unmake(int(c.planned.Made))
+	}
+	w.syncAll(dirs)
+	out := protocol.Outcome{Result: protocol.Landed}
+	for _, c := range w.changes {
+		out.Changes = append(out.Changes, c.out)
+	}
+	return out
+}
+
+// directory is one that must be on disk, for the first change that needs it.
+type directory struct {
+	dir *os.File
+	of  *change
+}
+
+// directories lists the directories of the changes, those that were made for
+// them and the ones those were made in, each once, the innermost first.
+func (w *work) directories() []directory {
+	var dirs []directory
+	seen := make(map[identity]bool)
+	add := func(c *change, p *beneath.Place) {
+		if id := identityOf(p); !seen[id] {
+			seen[id] = true
+			dirs = append(dirs, directory{p.Dir, c})
+		}
+	}
+	for _, c := range w.changes {
+		add(c, c.place)
+		for _, p := range c.parents {
+			add(c, p)
+		}
+	}
+	return dirs
+}
+
+// syncAll puts directories on disk, and notes what fails.
+func (w *work) syncAll(dirs []directory) {
+	for _, d := range dirs {
+		err := w.cfg.At(SyncDir, d.of.fact.Path)
+		if err == nil {
+			err = w.cfg.Sync(d.dir)
+		}
+		if err != nil {
+			d.of.note("syncing the directory: a power cut now may bring the old file back", err)
+		}
+	}
+}
