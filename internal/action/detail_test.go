@@ -232,7 +232,7 @@ func TestEffects(t *testing.T) {
 		"mixed line ends": {change(write("a\r\nb\n")), standing("a\r\nb\r\n"), []string{"line ends: CRLF becomes mixed"}},
 		"last line end":   {change(write("a")), standing("a\n"), []string{"line ends: LF becomes none"}},
 		"mark":            {change(write("a")), standing("\ufeffa"), []string{"the byte-order mark changes"}},
-		"group put back": {undo(Restore{Path: there, Left: standing("a\n").Fact.Base.Image(), Back: group, Content: []byte("old")}),
+		"group put back": {undo(Restore{Path: there, Left: standing("a\n").Fact.Image(), Back: group, Content: []byte("old")}),
 			standing("a\n"), []string{"group 100 becomes 7", "line ends: LF becomes none"}},
 	} {
 		if d := account(t, c.a, c.before); !slices.Equal(d.Effects, c.want) {

@@ -69,7 +69,7 @@ func TestPlan(t *testing.T) {
 		does   Does
 		text   string
 		mode   uint32
-		keepID bool
+		group  bool
 	}{
 		"write over":           {change(write("new")), standing("old"), fine, Replaces, "new", 0o644, true},
 		"write over private":   {change(write("new")), private, fine, Replaces, "new", 0o600, true},
@@ -117,13 +117,13 @@ func TestPlan(t *testing.T) {
 			if code != fine {
 				return
 			}
-			if p.Does != c.does || p.KeepID != c.keepID || string(p.New) != c.text || p.Result.Mode != c.mode {
-				t.Errorf("%s %q, mode %o, group given: %v", p.Does, p.New, p.Result.Mode, p.KeepID)
+			if p.Does != c.does || p.Group != c.group || string(p.New) != c.text || p.Result.Mode != c.mode {
+				t.Errorf("%s %q, mode %o, group given: %v", p.Does, p.New, p.Result.Mode, p.Group)
 			}
 			if p.Result.Absent != (c.does == Deletes) || !p.Result.Absent && *p.Result.Hash != HashOf(p.New) {
 				t.Errorf("result %+v", p.Result)
 			}
-			if p.KeepID && p.Result.GID != 100 || !p.Result.valid() {
+			if p.Group && p.Result.GID != 100 || !p.Result.valid() {
 				t.Errorf("result %+v, want the group that was", p.Result)
 			}
 			if !bytes.Equal(p.Old, c.before.Content) {

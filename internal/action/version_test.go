@@ -92,12 +92,12 @@ func TestImageIs(t *testing.T) {
 	} {
 		a, b := base(), base()
 		c.flip(&b)
-		if got := a.Image().Is(b); got != c.want {
+		if got := (Fact{Base: a}).Image().Is(Fact{Base: b}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	gone := Base{}
-	if !gone.Image().Is(gone) || gone.Image().Is(base()) {
+	gone := Fact{}
+	if !gone.Image().Is(gone) || gone.Image().Is(Fact{Base: base()}) {
 		t.Error("an absent image is not known by absence")
 	}
 }

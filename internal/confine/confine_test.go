@@ -179,13 +179,14 @@ func TestReaderWalls(t *testing.T) {
 }
 
 // P4: the scribe creates, exchanges and removes regular files in the places
-// that may be written, makes nothing else there, and reaches nothing outside
+// that may be written, makes directories and links there and nothing else, and reaches nothing outside
 // them, in the same home either; a file cannot be carried from one to another.
 func TestScribeWalls(t *testing.T) {
 	walled(t, func(dir string) Walls { return Walls{Change: []string{dir + "/home/work", dir + "/home/other"}} }, func(dir string) {
 		everything(t, dir+"/home", dir+"/home/work", dir+"/home/other", dir+"/second")
 	}, func(dir string) {
-		files := []string{"read", "list", "write", "read and write", "append", "truncating open", "truncate", "unnamed", "create and unlink", "rename", "exchange", "link"}
+		files := []string{"read", "list", "write", "read and write", "append", "truncating open", "truncate", "unnamed", "create and unlink", "rename", "exchange", "link",
+			"mkdir", "symlink"}
 		held(t, dir+"/home/work", files...)
 		held(t, dir+"/home/work/sub", files...)
 		held(t, dir+"/home")

@@ -116,7 +116,7 @@ func (c Calls) attempts() []attempt {
 		call("changing a mode by its path", unix.SYS_FCHMODAT, bad),
 		call("changing an owner by its path", unix.SYS_FCHOWNAT, bad),
 		call("setting times", unix.SYS_UTIMENSAT, bad),
-		call("setting an attribute", unix.SYS_FSETXATTR, bad),
+		call("setting an attribute by its path", unix.SYS_LSETXATTR, bad),
 		call("controlling a device", unix.SYS_IOCTL, bad, unix.FS_IOC_SETFLAGS),
 		call("leaving a namespace", unix.SYS_UNSHARE, none),
 		call("entering a namespace", unix.SYS_SETNS, bad),
@@ -132,7 +132,9 @@ func (c Calls) attempts() []attempt {
 			call("connecting", unix.SYS_CONNECT, bad))
 	}
 	if c != Scribe {
-		list = append(list, call("changing a mode", unix.SYS_FCHMOD, bad), call("changing an owner", unix.SYS_FCHOWN, bad))
+		list = append(list, call("changing a mode", unix.SYS_FCHMOD, bad), call("changing an owner", unix.SYS_FCHOWN, bad),
+			call("setting an attribute", unix.SYS_FSETXATTR, bad), call("making a link", unix.SYS_SYMLINKAT, bad, bad, bad),
+			call("taking a lease", unix.SYS_FCNTL, bad, unix.F_SETLEASE, unix.F_RDLCK))
 	}
 	if c == Reader || c == Bare {
 		list = append(list,

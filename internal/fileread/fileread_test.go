@@ -185,10 +185,10 @@ func TestCapture(t *testing.T) {
 		return
 	}
 	home := t.TempDir()
-	var paths []action.Path
+	var paths []action.Target
 	for i := range 6 {
 		p := fmt.Sprintf("%s/%d", home, 5-i)
-		if paths = append(paths, action.Path(p)); i%3 > 0 {
+		if paths = append(paths, action.Target{Path: action.Path(p)}); i%3 > 0 {
 			must(t, os.WriteFile(p, []byte(p), 0o644))
 		}
 	}
@@ -198,7 +198,7 @@ func TestCapture(t *testing.T) {
 		t.Fatalf("%d facts, %d handles", len(res.Facts), len(handles))
 	}
 	for i, fact := range res.Facts {
-		if fact.Path != paths[i] || (fact.Base.Version != nil) != (i%3 > 0) {
+		if fact.Path != paths[i].Path || (fact.Base.Version != nil) != (i%3 > 0) {
 			t.Errorf("fact %d: %+v", i, fact)
 		}
 		if fact.Base.Version == nil {
@@ -207,7 +207,7 @@ func TestCapture(t *testing.T) {
 		h := handles[0]
 		handles = handles[1:]
 		b, err := io.ReadAll(io.NewSectionReader(h, 0, 1<<20))
-		if err != nil || action.HashOf(b) != fact.Base.Version.Hash || string(b) != string(paths[i]) {
+		if err != nil || action.HashOf(b) != fact.Base.Version.Hash || string(b) != string(paths[i].Path) {
 			t.Errorf("handle of %s holds %q, %v", fact.Path, b, err)
 		}
 		flags, err := unix.FcntlInt(h.Fd(), unix.F_GETFL, 0)
@@ -245,11 +245,12 @@ func TestHandlesAreClosed(t *testing.T) {
 		os.WriteFile(home+"/nul", []byte{0}, 0o644), os.WriteFile(home+"/set", nil, 0o644), os.Chmod(home+"/set", 0o755|os.ModeSetuid))
 	f := files(t, home)
 	path := func(name string) action.Path { return action.Path(filepath.Join(home, name)) }
+	target := func(name string) action.Target { return action.Target{Path: path(name)} }
 	for name, code := range map[string]refusal.Code{
-		"dir": refusal.NotRegular, "set": refusal.SetID, ".git/config": refusal.GitDirectory, "none/x": refusal.MissingParent, ".env": refusal.Denied,
+		"dir": refusal.NotRegular, "set": refusal.SetID, ".git/config": refusal.GitDirectory, ".env": refusal.Denied,
 	} {
 		for at := range 3 {
-			paths := slices.Insert([]action.Path{path("a"), path("b")}, at, path(name))
+			paths := slices.Insert([]action.Target{target("a"), target("b")}, at, target(name))
 			if _, handles, err := f.Capture(paths); !refusal.Is(err, code) || handles != nil {
 				t.Errorf("%s: %d handles, %v", name, len(handles), err)
 			}
@@ -259,7 +260,7 @@ func TestHandlesAreClosed(t *testing.T) {
 		f.Read(protocol.ReadParams{Path: path(name)})
 	}
 	f.Finder.Grants.Writes = nil
-	if _, handles, err := f.Capture([]action.Path{path("a")}); !refusal.Is(err, refusal.NotGranted) || handles != nil {
+	if _, handles, err := f.Capture([]action.Target{target("a")}); !refusal.Is(err, refusal.NotGranted) || handles != nil {
 		t.Errorf("%d handles, %v", len(handles), err)
 	}
 	if open := handlesIn(t, home); len(open) > 0 {

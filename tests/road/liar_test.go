@@ -50,7 +50,7 @@ func (l *liar) serve() {
 			Handle: wire.TypedHandles(func(_ context.Context, _ wire.Caller, in protocol.CaptureParams) (protocol.CaptureResult, []*os.File, error) {
 				l.mu.Lock()
 				defer l.mu.Unlock()
-				res, handles := l.answer(in.Paths[0])
+				res, handles := l.answer(in.Targets[0].Path)
 				return res, handles, nil
 			}),
 		}},

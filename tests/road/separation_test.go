@@ -172,12 +172,12 @@ func TestReaderAnswersItsOwn(t *testing.T) {
 	policy := w.status().Policy
 	for _, uid := range []uint32{lab.Claude, lab.Alice} {
 		var out protocol.CaptureResult
-		in := protocol.CaptureParams{Policy: policy, Paths: []action.Path{action.Path(w.alice("a.txt"))}}
+		in := protocol.CaptureParams{Policy: policy, Targets: []action.Target{{Path: action.Path(w.alice("a.txt"))}}}
 		if err := w.call(uid, "readers/alice", protocol.Capture, in, &out); !refusal.Is(err, refusal.NotPermitted) {
 			t.Errorf("capture for uid %d: %v", uid, err)
 		}
 		var text protocol.ReadResult
-		w.must(w.call(uid, "readers/alice", protocol.Read, protocol.ReadParams{Path: in.Paths[0]}, &text))
+		w.must(w.call(uid, "readers/alice", protocol.Read, protocol.ReadParams{Path: in.Targets[0].Path}, &text))
 		if text.Text != "a\n" {
 			t.Errorf("uid %d read %q", uid, text.Text)
 		}
@@ -213,7 +213,7 @@ func TestScribeRefusesAnotherHome(t *testing.T) {
 	w.must(err)
 	defer c.Close()
 	handles, err := c.CallHandles(t.Context(), protocol.Capture,
-		protocol.CaptureParams{Policy: policy, Paths: []action.Path{action.Path(path)}}, &facts)
+		protocol.CaptureParams{Policy: policy, Targets: []action.Target{{Path: action.Path(path)}}}, &facts)
 	w.must(err)
 	for _, h := range handles {
 		h.Close()
