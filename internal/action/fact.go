@@ -68,13 +68,14 @@ func (f Fact) Image() Image {
 	return Image{Kind: v.Kind, Hash: &h, Size: v.Size, Mode: v.Mode & 0o777, GID: v.GID, Attributes: AttributesHash(f.Attributes)}
 }
 
-// Is says whether this image stands there.
+// Is says whether this image stands there. A file that is set-id is no image of
+// anything.
 func (i Image) Is(f Fact) bool {
 	now := f.Image()
 	if i.Absent || now.Absent {
 		return i.Absent && now.Absent
 	}
-	return i.Kind == now.Kind && *i.Hash == *now.Hash && i.Mode == now.Mode && i.GID == now.GID && sameHash(i.Attributes, now.Attributes)
+	return i.Kind == now.Kind && *i.Hash == *now.Hash && i.Mode == f.Base.Version.Mode && i.GID == now.GID && sameHash(i.Attributes, now.Attributes)
 }
 
 // AttributesHash names a list of attributes: the SHA-256 of its canonical

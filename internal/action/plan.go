@@ -47,14 +47,16 @@ func (a Action) Plan(befores []Before, umask uint32) ([]Planned, error) {
 	if len(befores) != len(paths) {
 		return nil, refusal.New(refusal.Differs, "the action", "%d paths, %d captured", len(paths), len(befores))
 	}
+	for i, before := range befores {
+		if before.Fact.Path != paths[i] {
+			return nil, refusal.New(refusal.Differs, paths[i].String(), "%s was captured instead", before.Fact.Path)
+		}
+	}
 	if err := onePlaceEach(befores); err != nil {
 		return nil, err
 	}
 	plans := make([]Planned, 0, len(paths))
 	for i, before := range befores {
-		if before.Fact.Path != paths[i] {
-			return nil, refusal.New(refusal.Differs, paths[i].String(), "%s was captured instead", before.Fact.Path)
-		}
 		var p Planned
 		var err error
 		if a.Undo != nil {

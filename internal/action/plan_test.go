@@ -187,7 +187,7 @@ func TestConflictNamesThreeVersions(t *testing.T) {
 func TestPlanWantsItsOwnPaths(t *testing.T) {
 	a := Action{FileWrite: &FileWrite{Changes: []Change{write("x"), {Path: "/home/alice/b", Write: &Write{Content: []byte("y")}}}}}
 	other := nothing()
-	other.Fact.Path = "/home/alice/b"
+	other.Fact.Path, other.Fact.Base.Landing.Name = "/home/alice/b", "b"
 	for name, befores := range map[string][]Before{
 		"none":     nil,
 		"too few":  {nothing()},
@@ -208,7 +208,7 @@ func TestPlanWantsItsOwnPaths(t *testing.T) {
 func TestPlanIsWhole(t *testing.T) {
 	a := Action{FileWrite: &FileWrite{Changes: []Change{write("x"), {Path: "/home/alice/b", Delete: &Delete{}}}}}
 	other := nothing()
-	other.Fact.Path = "/home/alice/b"
+	other.Fact.Path, other.Fact.Base.Landing.Name = "/home/alice/b", "b"
 	if plans, err := a.Plan([]Before{nothing(), other}, umask); codeOf(t, err) != refusal.NotFound || plans != nil {
 		t.Errorf("%v, %v", plans, err)
 	}

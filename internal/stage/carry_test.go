@@ -140,7 +140,7 @@ func TestStagedFile(t *testing.T) {
 			h.put("f", "old", 0o666)
 		}
 		var steps []Step
-		for _, s := range []Step{Create, Write, Exchange, Verify, TakeBack, Unlink, SyncDir} {
+		for _, s := range []Step{MakeDir, Create, Write, Hold, Exchange, Verify, TakeBack, Unlink, SyncDir} {
 			h.at[s] = func() { steps = append(steps, s) }
 		}
 		h.at[Write] = func() {
@@ -161,9 +161,9 @@ func TestStagedFile(t *testing.T) {
 			return err
 		}
 		h.land(h.write("f", "newer"))
-		want := []Step{Create, Write, Exchange, Verify, Unlink, SyncDir}
+		want := []Step{Create, Write, Hold, Exchange, Verify, Unlink, SyncDir}
 		if create {
-			want = []Step{Create, Write, Exchange, SyncDir}
+			want = []Step{Create, Write, Hold, Exchange, Verify, SyncDir}
 		}
 		if !slices.Equal(steps, want) {
 			t.Errorf("%s: %v", name, steps)
@@ -301,7 +301,7 @@ func TestModeNotKept(t *testing.T) {
 func TestNoExchange(t *testing.T) {
 	h := newHome(t)
 	h.put("f", "old", 0o644)
-	found, err := h.cfg.Finder.Find(grant.Write, action.Path(h.path("f")))
+	found, err := h.cfg.Finder.Find(grant.Write, action.Target{Path: action.Path(h.path("f"))})
 	must(t, err)
 	defer found.Close()
 	c := &change{Stager: h.Stager, what: "f", place: found.Place, aside: found.Place.Beside(beside)}

@@ -2,10 +2,13 @@ package stage
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -19,13 +22,23 @@ import (
 
 const beside = ".countersign-0123456789abcdef"
 
+// besides is the staged name of an intent's i-th path; the first is beside.
+func besides(i int) string {
+	if i == 0 {
+		return beside
+	}
+	return fmt.Sprintf(".countersign-%016x", i)
+}
+
 // home is a person's, granted whole to whoever runs the test.
 type home struct {
 	*testing.T
 	*Stager
 	dir  string
 	at   map[Step]func()
+	step func(Step, action.Path) error // told the path too, and may fail the step
 	sync func(*os.File) error
+	late sync.WaitGroup // writers that wait until a lease is let go of
 }
 
 func newHome(t *testing.T) *home {
@@ -33,20 +46,24 @@ func newHome(t *testing.T) *home {
 	return homeAt(t, t.TempDir())
 }
 
-func homeAt(t *testing.T, dir string, more ...grant.Grant) *home {
+func homeAt(t *testing.T, dir string) *home {
 	t.Helper()
-	grants := append(more, grant.Grant{Root: dir, MaxFileSize: 1 << 20})
+	grants := []grant.Grant{{Root: dir, MaxFileSize: 1 << 20}}
 	h := &home{T: t, dir: dir, at: make(map[Step]func())}
 	h.Stager = New(Config{
 		Finder: facts.Finder{
-			UID: uint32(os.Geteuid()), Home: dir, Keep: 1 << 20,
+			UID: uint32(os.Geteuid()), Groups: groups(), Home: dir, Keep: 1 << 20,
 			Grants: grant.Set{Home: dir, Reads: grants, Writes: grants},
 		},
 		Umask: 0o022, AskedText: 64, AutoBytes: 1 << 20,
-		At: func(s Step) {
+		At: func(s Step, p action.Path) error {
 			if do := h.at[s]; do != nil {
 				do()
 			}
+			if h.step != nil {
+				return h.step(s, p)
+			}
+			return nil
 		},
 		Sync: func(f *os.File) error {
 			if h.sync != nil {
@@ -55,6 +72,24 @@ func homeAt(t *testing.T, dir string, more ...grant.Grant) *home {
 			return f.Sync()
 		},
 	})
+	return h
+}
+
+// groups are those of the process, the one it makes files with first.
+func groups() []uint32 {
+	list := []uint32{uint32(os.Getegid())}
+	more, _ := os.Getgroups()
+	for _, g := range more {
+		list = append(list, uint32(g))
+	}
+	return list
+}
+
+// follow lets every grant of the home follow links.
+func (h *home) follow() *home {
+	for i := range h.cfg.Finder.Grants.Writes {
+		h.cfg.Finder.Grants.Writes[i].FollowLinks = true
+	}
 	return h
 }
 
@@ -73,7 +108,7 @@ func (h *home) put(name, content string, mode os.FileMode) {
 	must(h.T, os.WriteFile(h.path(name), []byte(content), 0o600), os.Chmod(h.path(name), mode))
 }
 
-// actions on one path of the home.
+// actions on paths of the home.
 
 func (h *home) change(name string, c action.Change) action.Action {
 	c.Path = action.Path(h.path(name))
@@ -92,28 +127,51 @@ func (h *home) delete(name string) action.Action {
 	return h.change(name, action.Change{Delete: &action.Delete{}})
 }
 
+// all makes one action of several.
+func all(actions ...action.Action) action.Action {
+	f := &action.FileWrite{}
+	for _, a := range actions {
+		f.Changes = append(f.Changes, a.FileWrite.Changes...)
+	}
+	return action.Action{FileWrite: f}
+}
+
+// look finds the facts of an action, as a reader does.
+func (h *home) look(a action.Action) ([]action.Before, error) {
+	var befores []action.Before
+	for _, target := range a.Targets() {
+		found, err := h.cfg.Finder.Find(grant.Write, target)
+		if err != nil {
+			return nil, err
+		}
+		defer found.Close()
+		before, file, err := h.cfg.Finder.Look(found)
+		if err != nil {
+			return nil, err
+		}
+		file.Close() // nil is fine
+		befores = append(befores, before)
+	}
+	return befores, nil
+}
+
 // plan makes the intent of an action on disk as it is now, as a keeper does.
 func (h *home) plan(a action.Action) (protocol.Intent, error) {
-	found, err := h.cfg.Finder.Find(grant.Write, a.Paths()[0])
+	befores, err := h.look(a)
 	if err != nil {
 		return protocol.Intent{}, err
 	}
-	defer found.Close()
-	before, file, err := h.cfg.Finder.Look(found)
+	plans, err := a.Plan(befores, h.cfg.Umask)
 	if err != nil {
 		return protocol.Intent{}, err
 	}
-	if file != nil {
-		defer file.Close()
+	in := protocol.Intent{ID: action.NewID(), Action: a}
+	for i, p := range plans {
+		in.Staged = append(in.Staged, besides(i))
+		in.Facts = append(in.Facts, befores[i].Fact)
+		in.Results = append(in.Results, p.Result)
 	}
-	plans, err := a.Plan([]action.Before{before}, h.cfg.Umask)
-	if err != nil {
-		return protocol.Intent{}, err
-	}
-	return protocol.Intent{
-		ID: action.NewID(), Action: a, Staged: []string{beside},
-		Facts: []action.Fact{before.Fact}, Results: []action.Image{plans[0].Result},
-	}, nil
+	return in, nil
 }
 
 func (h *home) intent(a action.Action) protocol.Intent {
@@ -123,15 +181,27 @@ func (h *home) intent(a action.Action) protocol.Intent {
 	return in
 }
 
-// land carries an action out, which must land without a word.
-func (h *home) land(a action.Action) protocol.PathOutcome {
+// landAll carries an action out, which must land without a word.
+func (h *home) landAll(a action.Action) []protocol.PathOutcome {
 	h.Helper()
-	out, kept, err := h.Carry(h.intent(a))
+	in := h.intent(a)
+	out, kept, err := h.Carry(in)
 	must(h.T, err)
-	if out.Result != protocol.Landed || len(kept) > 0 || len(out.Kept) > 0 || len(out.Changes) != 1 || len(out.Changes[0].After) > 0 {
+	if out.Result != protocol.Landed || len(kept) > 0 || len(out.Kept) > 0 || len(out.Changes) != len(in.Facts) {
 		h.Fatalf("%+v, %d handles", out, len(kept))
 	}
-	return out.Changes[0]
+	for i, c := range out.Changes {
+		if c.Path != in.Facts[i].Path || !c.Did.Changed() || len(c.After) > 0 {
+			h.Fatalf("%+v", c)
+		}
+	}
+	return out.Changes
+}
+
+// land does the same for one path.
+func (h *home) land(a action.Action) protocol.PathOutcome {
+	h.Helper()
+	return h.landAll(a)[0]
 }
 
 // refused carries an intent out, which must be refused with one of the codes.
@@ -157,19 +227,22 @@ func (h *home) holds(files map[string]string) {
 	}
 }
 
-// hasOnly checks the names, and follows none.
+// hasOnly checks the names, and follows none. One that names a directory's
+// entry says that the directory is there too.
 func (h *home) hasOnly(names map[string]string) {
 	h.Helper()
+	wanted := make(map[string]bool)
+	for name := range names {
+		wanted[strings.Split(name, "/")[0]] = true
+		if _, err := os.Lstat(h.path(name)); err != nil {
+			h.Error(err)
+		}
+	}
 	entries, err := os.ReadDir(h.dir)
 	must(h.T, err)
 	for _, e := range entries {
-		if _, ok := names[e.Name()]; !ok {
+		if !wanted[e.Name()] {
 			h.Errorf("%s was left there", e.Name())
-		}
-	}
-	for name := range names {
-		if _, err := os.Lstat(h.path(name)); err != nil {
-			h.Error(err)
 		}
 	}
 }

@@ -19,8 +19,8 @@ func (h *home) staged(content string, mode os.FileMode) { h.put(beside, content,
 
 func (h *home) rename(from, to string) { must(h.T, os.Rename(h.path(from), h.path(to))) }
 
-// exchanged is the state right behind an exchange.
-func exchanged(h *home) {
+// swapped is the state right behind an exchange.
+func swapped(h *home) {
 	h.staged("new", 0o640)
 	h.rename("f", "x")
 	h.rename(beside, "f")
@@ -50,15 +50,15 @@ func TestSettle(t *testing.T) {
 		"replace, staged":            {"replace", func(h *home) { h.staged("new", 0o640) }, protocol.NotLanded, files{"f": "old"}, ""},
 		"replace, staged, edited":    {"replace", func(h *home) { h.staged("new", 0o640); h.renameOver("f", "theirs") }, protocol.NotLanded, files{"f": "theirs"}, protocol.Unknown},
 		"replace, staged, gone":      {"replace", func(h *home) { h.staged("new", 0o640); must(h.T, os.Remove(h.path("f"))) }, protocol.NotLanded, files{}, protocol.Unknown},
-		"replace, exchanged":         {"replace", exchanged, protocol.Landed, files{"f": "new"}, ""},
-		"replace, exchanged, edited": {"replace", func(h *home) { exchanged(h); h.renameOver("f", "theirs") }, protocol.Landed, files{"f": "theirs"}, protocol.Unknown},
-		"replace, exchanged, gone":   {"replace", func(h *home) { exchanged(h); must(h.T, os.Remove(h.path("f"))) }, protocol.Landed, files{}, protocol.Unknown},
-		"replace, done":              {"replace", func(h *home) { exchanged(h); must(h.T, os.Remove(h.path(beside))) }, protocol.Landed, files{"f": "new"}, ""},
+		"replace, exchanged":         {"replace", swapped, protocol.Landed, files{"f": "new"}, ""},
+		"replace, exchanged, edited": {"replace", func(h *home) { swapped(h); h.renameOver("f", "theirs") }, protocol.Landed, files{"f": "theirs"}, protocol.Unknown},
+		"replace, exchanged, gone":   {"replace", func(h *home) { swapped(h); must(h.T, os.Remove(h.path("f"))) }, protocol.Landed, files{}, protocol.Unknown},
+		"replace, done":              {"replace", func(h *home) { swapped(h); must(h.T, os.Remove(h.path(beside))) }, protocol.Landed, files{"f": "new"}, ""},
 		"replace, edited":            {"replace", func(h *home) { h.renameOver("f", "theirs") }, protocol.Unknown, files{"f": "theirs"}, ""},
 		"replace, gone":              {"replace", func(h *home) { must(h.T, os.Remove(h.path("f"))) }, protocol.Unknown, files{}, ""},
 		"replace, chmod":             {"replace", func(h *home) { must(h.T, os.Chmod(h.path("f"), 0o600)) }, protocol.Unknown, files{"f": "old"}, ""},
-		"replace, got in between":    {"replace", func(h *home) { h.renameOver("f", "theirs"); exchanged(h) }, protocol.NotLanded, files{"f": "theirs"}, protocol.Unknown},
-		"replace, two got in":        {"replace", func(h *home) { h.renameOver("f", "first"); exchanged(h); h.renameOver("f", "second") }, protocol.Unknown, files{"f": "second", beside: "first"}, ""},
+		"replace, got in between":    {"replace", func(h *home) { h.renameOver("f", "theirs"); swapped(h) }, protocol.NotLanded, files{"f": "theirs"}, protocol.Unknown},
+		"replace, two got in":        {"replace", func(h *home) { h.renameOver("f", "first"); swapped(h); h.renameOver("f", "second") }, protocol.Unknown, files{"f": "second", beside: "first"}, ""},
 		"replace, staged is edited":  {"replace", func(h *home) { h.staged("another", 0o640); h.renameOver("f", "theirs") }, protocol.Unknown, files{"f": "theirs", beside: "another"}, ""},
 
 		"create, not begun":     {"create", func(h *home) {}, protocol.NotLanded, files{"f": "old"}, ""},
@@ -173,7 +173,7 @@ func TestSettleWaits(t *testing.T) {
 			must(t, err)
 			answer <- out
 		}()
-		h.waits(in.Facts[0].Base.Landing)
+		h.waits(in)
 		select {
 		case out := <-answer:
 			t.Errorf("settled meanwhile: %+v", out)

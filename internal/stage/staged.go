@@ -191,12 +191,12 @@ func (c *change) discard() {
 	}
 	defer s.release()
 	own := s.version
-	if s.file != nil {
+	if own == (action.Version{}) { // it was never finished
 		st, err := beneath.Fstat(s.file)
 		if err != nil {
 			return
 		}
-		own = beneath.VersionOf(st, s.version.Hash)
+		own = beneath.VersionOf(st, own.Hash)
 	}
 	at, err := c.aside.Stat()
 	if err == nil && beneath.VersionOf(at, own.Hash) == own {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"countersign/internal/action"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
 	"countersign/internal/testas"
@@ -145,13 +146,13 @@ func TestRootReplaced(t *testing.T) {
 	must(t, os.Remove(h.path("root")), os.Symlink("two", h.path("root")))
 	h.refused(in, refusal.Changed) // repointed before: another landing
 	in = h.intent(h.write("root/f", "new"))
-	unlock := h.locks.lock(in.Facts[0].Base.Landing)
+	unlock := h.locks.lock([]action.Landing{in.Facts[0].Base.Landing})
 	answer := make(chan error)
 	go func() {
 		_, _, err := h.Carry(in)
 		answer <- err
 	}()
-	h.waits(in.Facts[0].Base.Landing) // it has found the root
+	h.waits(in) // it has found the root
 	must(t, os.Remove(h.path("root")), os.Symlink("one", h.path("root")))
 	unlock()
 	if err := <-answer; !refusal.Is(err, refusal.RootReplaced) {
