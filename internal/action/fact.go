@@ -33,6 +33,10 @@ type Attribute struct {
 	Value []byte `cbor:"value" json:"value"`
 }
 
+// MaxAttributes bounds the extended attributes of one file that are carried,
+// names and values, in bytes.
+const MaxAttributes = 16 << 10
+
 // Same says whether two sides found the same.
 func (f Fact) Same(o Fact) bool {
 	return f.Path == o.Path && f.Real == o.Real && f.Follows == o.Follows && f.Base.Same(o.Base) && f.Target == o.Target &&

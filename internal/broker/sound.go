@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"countersign/internal/action"
-	"countersign/internal/facts"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
 	"countersign/internal/visible"
@@ -48,7 +47,7 @@ func soundWords(list []string) bool {
 }
 
 func soundAttributes(list []action.Attribute) bool {
-	room, last := action.Room{Left: facts.MaxAttributes}, action.Path("")
+	room, last := action.Room{Left: action.MaxAttributes}, action.Path("")
 	for _, a := range list {
 		if a.Name <= last || len(a.Name) > maxNames || !room.Take(uint64(len(a.Name)+len(a.Value))) {
 			return false

@@ -12,10 +12,6 @@ import (
 	"countersign/internal/action"
 )
 
-// MaxAttributes bounds the extended attributes of one file that are carried,
-// names and values, in bytes.
-const MaxAttributes = 16 << 10
-
 const (
 	accessACL = "system.posix_acl_access"
 	// DefaultACL is a directory's: what a new file in it takes.
@@ -31,7 +27,7 @@ func Attributes(file *os.File) (kept []action.Attribute, lost []string, err erro
 		return nil, nil, err
 	}
 	slices.Sort(names)
-	room := action.Room{Left: MaxAttributes}
+	room := action.Room{Left: action.MaxAttributes}
 	for _, n := range names {
 		if kernels(n) {
 			continue

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ type disk struct {
 	t     *testing.T
 	image string
 	at    string
+	loop  string // the device that is mounted
 }
 
 func newDisk(t *testing.T) *disk {
@@ -45,7 +47,10 @@ func newDisk(t *testing.T) *disk {
 	d.run("truncate", "-s", "400M", d.image)
 	d.run("mkfs.xfs", "-q", d.image)
 	d.mount()
-	t.Cleanup(func() { unix.Unmount(d.at, unix.MNT_DETACH) })
+	t.Cleanup(func() {
+		unix.Unmount(d.at, unix.MNT_DETACH)
+		d.run("losetup", "--detach", d.loop)
+	})
 	return d
 }
 
@@ -56,7 +61,21 @@ func (d *disk) run(name string, args ...string) {
 	}
 }
 
-func (d *disk) mount() { d.t.Helper(); d.run("mount", "-o", "loop", d.image, d.at) }
+// mount mounts the image through a device of its own each time: a mount
+// namespace that was made meanwhile, of another test's, may hold the filesystem
+// that was cut, and the same device would lead there.
+func (d *disk) mount() {
+	d.t.Helper()
+	if d.loop != "" {
+		d.run("losetup", "--detach", d.loop)
+	}
+	out, err := exec.Command("losetup", "--find", "--show", d.image).Output()
+	if err != nil {
+		d.t.Fatalf("losetup: %v", err)
+	}
+	d.loop = strings.TrimSpace(string(out))
+	d.run("mount", "-o", "nouuid", d.loop, d.at)
+}
 
 // cut stops the filesystem where it is: what no sync has put on disk is gone.
 func (d *disk) cut() error {

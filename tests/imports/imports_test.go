@@ -60,8 +60,8 @@ func rows() []row {
 		{"demo", "action prompt protocol up", "a guided run over real processes"},
 		{"testas", "", "for tests alone"},
 
-		{"cmd/reader", "confine daemon fileread policy protocol refusal wire", "one room for one process"},
-		{"cmd/scribe", "confine daemon policy protocol refusal stage wire", "one room for one process"},
+		{"cmd/reader", "confine daemon facts fileread policy protocol refusal wire", "one room for one process"},
+		{"cmd/scribe", "confine daemon facts policy protocol refusal stage wire", "one room for one process"},
 		{"cmd/keeper", "broker confine daemon policy protocol refusal wire", "one room for one process"},
 		{"cmd/countersign", "accounts action consent demo notify policy prompt protocol refusal show up visible wire/client", "one room for one process"},
 	}
