@@ -65,6 +65,7 @@ install: ## what was built, with its units, under DESTDIR and PREFIX; as root
 	install -m 644 units/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/countersign.conf
 	install -m 644 units/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/countersign.conf
 	install -m 644 $(DOCS) $(DESTDIR)$(doc)/
+	install -m 755 docs/journal-check $(DESTDIR)$(doc)/
 	@test -n "$(DESTDIR)" || sh packaging/after-install
 
 uninstall: ## the programs and units; policy, journal and vault stay
