@@ -216,3 +216,20 @@ func (d *Directory) OnFUSE() bool {
 	var fs unix.Statfs_t
 	return unix.Fstatfs(d.fd, &fs) == nil && fs.Type == fuseMagic
 }
+
+// Path gives the directory's path, every link on the way resolved.
+func (d *Directory) Path() (string, error) { return realPath(d.fd) }
+
+// Follow gives the path that a relative path beneath the root leads to, links
+// followed wherever they go; nothing is opened there for reading. It is for
+// whoever judges that path and then opens it anew without following anything.
+func (r *Root) Follow(relative string) (string, error) {
+	fd, err := openat2(int(r.dir.Fd()), relative, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS,
+	})
+	if err != nil {
+		return "", fmt.Errorf("following a link: %w", err)
+	}
+	defer unix.Close(fd)
+	return realPath(fd)
+}

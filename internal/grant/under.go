@@ -24,8 +24,11 @@ type Under struct {
 	nested []*Grant // whose roots are beneath dir
 	home   []homely // entries of the home that could hold something in or beneath dir
 	denied bool     // the deny list holds dir itself
-	shared map[*Grant][]*pattern.Pattern
+	lists  map[*Grant]lists
 }
+
+// lists is a grant's patterns, compiled, in lower case.
+type lists struct{ include, ignore []*pattern.Pattern }
 
 // homely is what is left of a pattern of the home beneath some directory.
 type homely struct {
@@ -33,19 +36,17 @@ type homely struct {
 	entry *Entry
 }
 
-// Under prepares to judge what is in a directory: a clean path, or `/`. The set
-// is not to be changed afterwards.
+// Under prepares to judge what is in a directory: a clean path, or `/`, that a
+// walk starts in. The set is not to be changed afterwards.
 func (s *Set) Under(dir string) *Under {
-	u := &Under{set: s, shared: make(map[*Grant][]*pattern.Pattern)}
+	u := &Under{set: s, lists: make(map[*Grant]lists)}
 	for i := range s.Reads {
 		g := &s.Reads[i]
 		if !strings.HasPrefix(g.Root, "/") {
 			continue // no path is beneath it
 		}
 		u.nested = append(u.nested, g)
-		for _, p := range g.Include {
-			u.shared[g] = append(u.shared[g], pattern.Compile(fold(p)))
-		}
+		u.lists[g] = lists{compiled(g.Include), compiled(g.Ignore)}
 	}
 	u.speak("/")
 	for name := range strings.SplitSeq(strings.Trim(dir, "/"), "/") {
@@ -53,12 +54,40 @@ func (s *Set) Under(dir string) *Under {
 			u = u.Enter(name)
 		}
 	}
+	for _, g := range u.speaks {
+		l := u.lists[g]
+		l.ignore = slices.DeleteFunc(l.ignore, func(p *pattern.Pattern) bool { return coversDir(p, relative(g, u.dir)) })
+		u.lists[g] = l
+	}
 	return u
+}
+
+func compiled(patterns []string) []*pattern.Pattern {
+	var out []*pattern.Pattern
+	for _, p := range patterns {
+		out = append(out, pattern.Compile(fold(p)))
+	}
+	return out
+}
+
+// relative gives a path under a grant's root from there, in lower case.
+func relative(g *Grant, path string) string {
+	return fold(strings.TrimPrefix(path[min(len(path), len(strings.TrimSuffix(g.Root, "/"))):], "/"))
+}
+
+// coversDir says whether a pattern matches a directory or one above it.
+func coversDir(p *pattern.Pattern, dir string) bool {
+	for i := range len(dir) + 1 {
+		if (i == len(dir) || dir[i] == '/') && p.Match(dir[:i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // Enter gives the judge of a directory in this one.
 func (u *Under) Enter(name string) *Under {
-	child := &Under{set: u.set, dir: u.dir + "/" + name, speaks: u.speaks, shared: u.shared, denied: u.denied || u.denies(name, true)}
+	child := &Under{set: u.set, dir: u.dir + "/" + name, speaks: u.speaks, lists: u.lists, denied: u.denied || u.denies(name, true)}
 	for _, g := range u.nested {
 		if under(child.dir, g.Root) {
 			child.nested = append(child.nested, g)
@@ -135,13 +164,25 @@ func (u *Under) includes(g *Grant, name string, isDir bool) bool {
 	if len(g.Include) == 0 {
 		return true
 	}
-	rel := fold(strings.TrimPrefix((u.dir + "/" + name)[len(strings.TrimSuffix(g.Root, "/")):], "/"))
-	for _, p := range u.shared[g] {
+	rel := relative(g, u.dir+"/"+name)
+	for _, p := range u.lists[g].include {
 		if p.Match(rel) || isDir && p.Within(rel) {
 			return true
 		}
 	}
 	return false
+}
+
+// Ignores says whether the ignore list of the grant that speaks for a name has
+// walks pass over it. Patterns that cover the directory Under was asked for do
+// not count: somebody named it.
+func (u *Under) Ignores(g *Grant, name string) bool {
+	l := u.lists[g].ignore
+	if len(l) == 0 {
+		return false
+	}
+	rel := relative(g, u.dir+"/"+name)
+	return slices.ContainsFunc(l, func(p *pattern.Pattern) bool { return p.Match(rel) })
 }
 
 // denies says whether the deny list, or a staged name, hides a name for
