@@ -19,15 +19,18 @@ type Name struct {
 	Kind uint32
 }
 
-// Info is what a listing tells of a file: part of its stat, and whether
-// another filesystem is mounted there.
+// Info is a file's stat as a listing needs it, and whether another filesystem
+// is mounted there.
 type Info struct {
 	Mode    uint32 // type and permission bits
 	Size    uint64
 	Links   uint32
 	UID     uint32
 	GID     uint32
+	Dev     uint64
+	Ino     uint64
 	Mtime   int64 // nanoseconds since 1970
+	Ctime   int64
 	Mounted bool
 }
 
@@ -96,15 +99,6 @@ func (o Options) resolve() uint64 {
 // Close lets go of the directory.
 func (d *Directory) Close() error { return unix.Close(d.fd) }
 
-// ID says which directory it is, and when its names last changed.
-func (d *Directory) ID() (Stat, error) {
-	var st Stat
-	if err := unix.Fstat(d.fd, &st); err != nil {
-		return Stat{}, fmt.Errorf("fstat: %w", err)
-	}
-	return st, nil
-}
-
 // Names gives the names in the directory, without `.` and `..`, in the order
 // of disk: all of them or, where more is true, the first ones up to most. buf
 // is room to read into, in bytes at least 4096. It ends with ctx between two
@@ -172,9 +166,12 @@ func (d *Directory) Look(name string) (Info, error) {
 	}
 	return Info{
 		Mode: uint32(st.Mode), Size: st.Size, Links: st.Nlink, UID: st.Uid, GID: st.Gid,
-		Mtime: st.Mtime.Sec*1e9 + int64(st.Mtime.Nsec), Mounted: st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0,
+		Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Ino: st.Ino,
+		Mtime: nanoseconds(st.Mtime), Ctime: nanoseconds(st.Ctime), Mounted: st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0,
 	}, nil
 }
+
+func nanoseconds(t unix.StatxTimestamp) int64 { return t.Sec*1e9 + int64(t.Nsec) }
 
 // ReadSmall reads a regular file in the directory that has at most limit
 // bytes; nil where there is none, where it is a link, or where it is larger.

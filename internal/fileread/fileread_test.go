@@ -1,6 +1,7 @@
 package fileread
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -38,6 +39,18 @@ func files(t *testing.T, home string) Files {
 	}
 }
 
+// one reads a window of one file.
+func one(f Files, w protocol.ReadWanted) (protocol.ReadFile, error) {
+	res, err := f.Read(context.Background(), protocol.ReadParams{Files: []protocol.ReadWanted{w}})
+	if err == nil && res.Files[0].Refusal != nil {
+		err = res.Files[0].Refusal
+	}
+	if err != nil {
+		return protocol.ReadFile{}, err
+	}
+	return res.Files[0], nil
+}
+
 // R5: a read is a window of whole lines, counted from 1, with the number of
 // lines of all and the version of the whole file.
 func TestWindows(t *testing.T) {
@@ -62,12 +75,12 @@ func TestWindows(t *testing.T) {
 		{"empty", 0, 0, "", 0, 0},
 	} {
 		path := action.Path(home + "/" + c.name)
-		got, err := f.Read(protocol.ReadParams{Path: path, From: c.from, Lines: c.lines})
+		got, err := one(f, protocol.ReadWanted{Path: path, From: c.from, Lines: c.lines})
 		must(t, err)
 		if got.Text != c.text || got.Lines != c.n || got.Total != c.total || got.From != max(c.from, 1) || got.Path != path {
 			t.Errorf("%+v: %+v", c, got)
 		}
-		if got.Policy != f.Policy || c.name == "f" && (got.Version.Hash != action.HashOf([]byte(text)) || got.Version.Mode != 0o640) {
+		if c.name == "f" && (got.Version.Hash != action.HashOf([]byte(text)) || got.Version.Mode != 0o640) {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -82,11 +95,11 @@ func TestWindowBound(t *testing.T) {
 	must(t, os.WriteFile(home+"/many", []byte(long), 0o644),
 		os.WriteFile(home+"/wide", []byte("first\n"+strings.Repeat("x", MaxText)+"\nlast\n"), 0o644))
 	f := files(t, home)
-	got, err := f.Read(protocol.ReadParams{Path: action.Path(home + "/many")})
+	got, err := one(f, protocol.ReadWanted{Path: action.Path(home + "/many")})
 	if err != nil || got.Lines != MaxText/100 || len(got.Text) != MaxText/100*100 || got.Total != MaxText/100+10 {
 		t.Errorf("%d lines, %d bytes, of %d, %v", got.Lines, len(got.Text), got.Total, err)
 	}
-	got, err = f.Read(protocol.ReadParams{Path: action.Path(home + "/wide")})
+	got, err = one(f, protocol.ReadWanted{Path: action.Path(home + "/wide")})
 	if err != nil || got.Text != "first\n" || got.Lines != 1 || got.Total != 3 {
 		t.Errorf("%d lines, %d bytes, of %d, %v", got.Lines, len(got.Text), got.Total, err)
 	}
@@ -123,7 +136,7 @@ func TestRefused(t *testing.T) {
 		"/./f": refusal.PathNotClean, "/dir/../f": refusal.PathNotClean, "//f": refusal.PathNotClean, "/f/": refusal.PathNotClean, "/f\x00": refusal.PathNotClean,
 		"/" + strings.Repeat("n", 256): refusal.PathNotClean, "x/f": refusal.NotGranted, "/../f": refusal.PathNotClean,
 	} {
-		_, err := f.Read(protocol.ReadParams{Path: action.Path(home + path)})
+		_, err := one(f, protocol.ReadWanted{Path: action.Path(home + path)})
 		if code == "" && err != nil || code != "" && !refusal.Is(err, code) {
 			t.Errorf("%q: %v, wanted %q", path, err, code)
 		}
@@ -136,7 +149,7 @@ func TestDevice(t *testing.T) {
 	testas.Root(t)
 	home := t.TempDir()
 	must(t, unix.Mknod(home+"/zero", unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5))))
-	if _, err := files(t, home).Read(protocol.ReadParams{Path: action.Path(home + "/zero")}); !refusal.Is(err, refusal.NotRegular) {
+	if _, err := one(files(t, home), protocol.ReadWanted{Path: action.Path(home + "/zero")}); !refusal.Is(err, refusal.NotRegular) {
 		t.Error(err)
 	}
 }
@@ -161,7 +174,7 @@ func TestGrowing(t *testing.T) {
 		}
 	}()
 	for {
-		got, err := f.Read(protocol.ReadParams{Path: action.Path(home + "/log"), Lines: 1})
+		got, err := one(f, protocol.ReadWanted{Path: action.Path(home + "/log"), Lines: 1})
 		if err == nil && (got.Version.Size != got.Total*1024 || got.Version.Size > 2<<20) {
 			t.Errorf("%d lines of %d bytes", got.Total, got.Version.Size)
 		}
@@ -257,7 +270,7 @@ func TestHandlesAreClosed(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a", "nul", "dir", "gone", "set"} {
-		f.Read(protocol.ReadParams{Path: path(name)})
+		one(f, protocol.ReadWanted{Path: path(name)})
 	}
 	f.Finder.Grants.Writes = nil
 	if _, handles, err := f.Capture([]action.Target{target("a")}); !refusal.Is(err, refusal.NotGranted) || handles != nil {

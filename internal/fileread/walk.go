@@ -99,6 +99,9 @@ type walk struct {
 	count int    // places visited
 	last  string // the last one, relative to the start
 	said  protocol.Walked
+
+	secretsMu sync.Mutex
+	secrets   *secrets // once a file with several names was met
 }
 
 // openWalk finds a walk's start. The caller closes the walk.

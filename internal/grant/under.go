@@ -231,6 +231,9 @@ func (d Deny) homely() []homely {
 	return out
 }
 
+// Fold lowers a name's ASCII letters, as the deny list's patterns are.
+func Fold(name string) string { return fold(name) }
+
 // DeniedInHome gives the deny list's places in the home that are in force, as
 // patterns of single names, relative to the home, in lower case.
 func (s Set) DeniedInHome() [][]string {
