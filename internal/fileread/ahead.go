@@ -126,7 +126,7 @@ func (w *walk) readAhead(ctx context.Context) {
 // next takes the next directory to read ahead, if there is one and room for it.
 // The lock is held.
 func (w *walk) next() *node {
-	if w.ahead > maxAhead {
+	if w.ahead > w.bounds.ahead {
 		return nil
 	}
 	for len(w.waiting) > 0 {
@@ -154,7 +154,7 @@ func (w *walk) read(ctx context.Context, n *node, buf []byte) {
 		n.err = onFUSE(join(w.start.path, w.relative(n)))
 		return
 	}
-	names, more, err := d.Names(ctx, buf, maxNames)
+	names, more, err := d.Names(ctx, buf, w.bounds.names)
 	switch {
 	case err != nil:
 		n.err = err
@@ -174,7 +174,7 @@ func (w *walk) read(ctx context.Context, n *node, buf []byte) {
 func (w *walk) full(more int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.held+more > maxHeld
+	return w.held+more > w.bounds.held
 }
 
 func has(names []beneath.Name, name string) bool {

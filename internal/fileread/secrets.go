@@ -140,7 +140,7 @@ func lookInto(ctx context.Context, root *beneath.Root, w way, known *secretDir, 
 	if known != nil && known.stamp == is && !known.fresh {
 		return known, nil
 	}
-	names, more, err := d.Names(ctx, buf, maxNames)
+	names, more, err := d.Names(ctx, buf, maxSecretFiles)
 	if err != nil || more {
 		return nil, errors.Join(err, ctx.Err())
 	}

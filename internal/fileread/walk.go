@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -17,14 +18,21 @@ import (
 	"countersign/internal/refusal"
 )
 
-// Bounds of one walk.
+// bounds of one walk.
+type bounds struct {
+	met   int // places it meets before it stops and says where to go on
+	names int // of one directory, beyond which it is missed
+	held  int // places in memory at once, beyond which a directory is missed
+	ahead int // places read ahead of where the walk is, before no more are
+}
+
+func usualBounds() bounds {
+	return bounds{met: 200_000, names: 1 << 18, held: 1 << 20, ahead: 1 << 14}
+}
+
 const (
-	maxMet     = 200_000 // places it meets before it stops and says where to go on
-	maxNames   = 1 << 18 // names of one directory, beyond which it is missed
-	maxHeld    = 1 << 20 // places held in memory at once, beyond which a directory is missed
-	maxAhead   = 1 << 14 // places read ahead of where the walk is
-	maxReaders = 4       // directories read at once, each with two handles at most
-	maxTold    = 50      // directories told in each of the lists of what was not reached
+	maxReaders = 4  // directories read at once, each with two handles at most
+	maxTold    = 50 // directories told in each of the lists of what was not reached
 )
 
 // walking says what a walk is to meet.
@@ -88,6 +96,7 @@ type walk struct {
 	f     Files
 	start *start
 	walking
+	bounds bounds
 
 	mu      sync.Mutex
 	wake    sync.Cond // a directory was read, or there is one to read, or room
@@ -110,7 +119,7 @@ func (f Files) openWalk(w walking) (*walk, error) {
 	if err != nil {
 		return nil, err
 	}
-	walk := &walk{f: f, start: s, walking: w}
+	walk := &walk{f: f, start: s, walking: w, bounds: usualBounds()}
 	walk.wake.L = &walk.mu
 	if w.after != "" && w.after != w.path && !strings.HasPrefix(string(w.after), strings.TrimSuffix(s.path, "/")+"/") {
 		s.Close()
@@ -181,7 +190,7 @@ func (w *walk) enterNode(ctx context.Context, n *node, buf []byte, visit func(se
 	for i := range n.found {
 		m := &n.found[i]
 		if !m.passed {
-			if w.count == maxMet || !visit(seen{met: m, start: w.start.path, dir: dir, rel: n.rel}) {
+			if w.count == w.bounds.met || !visit(seen{met: m, start: w.start.path, dir: dir, rel: n.rel}) {
 				w.stop(dir, n.found[i:])
 				return false, nil
 			}
@@ -214,12 +223,15 @@ func (w *walk) stop(dir string, rest []met) {
 	default:
 		w.said.Next = action.Path(w.start.path)
 	}
-	w.left(dir)
 	w.leave(dir, rest)
 }
 
-// leave notes the directories that were not entered.
+// leave notes the directories that were not entered, and the one that they are
+// in where it holds anything else that was not met.
 func (w *walk) leave(dir string, rest []met) {
+	if slices.ContainsFunc(rest, func(m met) bool { return m.child == nil }) {
+		w.left(dir)
+	}
 	for i := range rest {
 		if rest[i].child != nil {
 			w.left(join(dir, rest[i].name))

@@ -198,8 +198,7 @@ type Walked struct {
 	// walk goes on behind it.
 	Next action.Path `cbor:"next,omitempty" json:"next,omitempty"`
 	// Left is the directories that a walk which stopped did not enter, or did
-	// not finish, in path order: the first of those that it knew of, and how
-	// many more there are.
+	// not finish: the first of those that it knew of, and how many more.
 	Left     []action.Path `cbor:"left,omitempty" json:"left,omitempty"`
 	LeftMore uint64        `cbor:"left-more,omitempty" json:"left_more,omitempty"`
 	// Missed is what could not be looked into: the first, and how many more.
