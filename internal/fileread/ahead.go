@@ -26,6 +26,7 @@ type node struct {
 	inRepo bool
 	after  []string // names that lead to where the walk goes on; none: all of it is met
 	cross  bool     // whether the way here may cross mounts
+	mount  bool     // another filesystem is mounted here
 
 	state state
 	found []met
@@ -144,16 +145,12 @@ func (w *walk) read(ctx context.Context, n *node, buf []byte) {
 	if n.err = ctx.Err(); n.err != nil {
 		return
 	}
-	d, err := w.start.root.OpenDirectory(n.rel, beneath.Options{CrossMounts: n.cross})
+	d, err := w.openDirectory(n)
 	if err != nil {
 		n.err = err
 		return
 	}
 	defer d.Close()
-	if n.cross && d.OnFUSE() {
-		n.err = onFUSE(join(w.start.path, w.relative(n)))
-		return
-	}
 	names, more, err := d.Names(ctx, buf, w.bounds.names)
 	switch {
 	case err != nil:
@@ -168,6 +165,30 @@ func (w *walk) read(ctx context.Context, n *node, buf []byte) {
 		w.takeRules(n, d, names)
 	}
 	w.judgeNames(n, d, names)
+}
+
+// openDirectory opens a directory of the walk. What is mounted there may be on
+// FUSE, and its server silent.
+func (w *walk) openDirectory(n *node) (d *beneath.Directory, err error) {
+	o := beneath.Options{CrossMounts: n.cross}
+	if !n.mount {
+		return w.start.root.OpenDirectory(n.rel, o)
+	}
+	place := join(w.start.path, w.relative(n))
+	answered := w.f.patience().Try(place, func() {
+		if d, err = w.start.root.OpenDirectory(n.rel, o); err == nil && d.OnFUSE() {
+			d.Close()
+			err = onFUSE(place)
+		}
+	}, func() {
+		if err == nil {
+			d.Close()
+		}
+	})
+	if !answered {
+		return nil, unix.ETIMEDOUT
+	}
+	return d, err
 }
 
 // full says whether so many places more are too many at once.
@@ -232,7 +253,7 @@ func (w *walk) judgeNames(n *node, d *beneath.Directory, names []beneath.Name) {
 			n.over++
 			continue
 		}
-		if w.look && m.info == nil && !look(d, &m) {
+		if m.info == nil && (w.look || isDir && m.grant.CrossMounts) && !look(d, &m) {
 			continue
 		}
 		m.nested = m.grant != speaks
@@ -262,7 +283,7 @@ func (w *walk) childOf(n *node, m *met) *node {
 	if w.enter != nil && !w.enter(join(w.relative(n), m.name)) {
 		return nil
 	}
-	c := &node{rel: rel, judge: n.judge.enter(m.name), rules: n.rules, inRepo: n.inRepo, cross: m.grant.CrossMounts}
+	c := &node{rel: rel, judge: n.judge.enter(m.name), rules: n.rules, inRepo: n.inRepo, cross: m.grant.CrossMounts, mount: m.info != nil && m.info.Mounted}
 	if m.passed {
 		c.after = n.after[1:]
 	}

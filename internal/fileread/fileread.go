@@ -20,6 +20,7 @@ import (
 	"os"
 
 	"countersign/internal/action"
+	"countersign/internal/beneath"
 	"countersign/internal/facts"
 	"countersign/internal/grant"
 	"countersign/internal/protocol"
@@ -28,9 +29,19 @@ import (
 
 // Files answers for one person's home.
 type Files struct {
-	Finder  facts.Finder
-	Policy  action.Hash // named in every answer
-	Secrets *Secrets    // shared by every call; without it each looks for itself
+	Finder facts.Finder
+	Policy action.Hash // named in every answer
+
+	// What calls share; without it each call has its own.
+	Secrets  *Secrets
+	Patience *beneath.Patience
+}
+
+func (f Files) patience() *beneath.Patience {
+	if f.Patience == nil {
+		return new(beneath.Patience)
+	}
+	return f.Patience
 }
 
 // Capture says what stands at targets that are to be changed, and opens those

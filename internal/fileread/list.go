@@ -76,7 +76,7 @@ func (f Files) granted() protocol.Listing {
 		for _, g := range list {
 			res.Grants = append(res.Grants, protocol.Granted{
 				Root: action.Path(g.Root), Write: op == grant.Write, Include: g.Include, Ignore: g.Ignore,
-				MaxFileSize: uint64(g.MaxFileSize), FollowLinks: g.FollowLinks, CrossMounts: g.CrossMounts, Why: unavailable(g.Root),
+				MaxFileSize: uint64(g.MaxFileSize), FollowLinks: g.FollowLinks, CrossMounts: g.CrossMounts, Why: f.unavailable(g.Root),
 			})
 		}
 	}
@@ -90,11 +90,10 @@ func (f Files) granted() protocol.Listing {
 }
 
 // unavailable says why a grant's root cannot be read beneath now.
-func unavailable(root string) string {
-	r, err := beneath.OpenRoot(root)
+func (f Files) unavailable(root string) string {
+	_, err := f.patience().Where(root)
 	switch {
 	case err == nil:
-		r.Close()
 		return ""
 	case errors.Is(err, unix.ENOENT):
 		return "its root is not there"

@@ -231,7 +231,7 @@ func (f Files) in(s *start) judge {
 }
 
 // resolve finds out where the home and every grant's root are, and gives the
-// home.
+// home. A root whose filesystem does not answer keeps its listed place.
 func (f Files) resolve(s *start) (string, error) {
 	home, err := beneath.OpenRoot(f.Finder.Home)
 	if err != nil {
@@ -245,9 +245,8 @@ func (f Files) resolve(s *start) (string, error) {
 			if _, done := roots[g.Root]; done {
 				continue
 			}
-			if r, err := beneath.OpenRoot(g.Root); err == nil {
-				roots[g.Root] = r.Real
-				r.Close()
+			if real, err := f.patience().Where(g.Root); err == nil {
+				roots[g.Root] = real
 			}
 		}
 	}
