@@ -169,11 +169,13 @@ func (w *walk) read(ctx context.Context, n *node, buf []byte) {
 
 // openDirectory opens a directory of the walk. What is mounted there may be on
 // FUSE, and its server silent.
-func (w *walk) openDirectory(n *node) (d *beneath.Directory, err error) {
+func (w *walk) openDirectory(n *node) (*beneath.Directory, error) {
 	o := beneath.Options{CrossMounts: n.cross}
 	if !n.mount {
 		return w.start.root.OpenDirectory(n.rel, o)
 	}
+	var d *beneath.Directory
+	var err error
 	place := join(w.start.path, w.relative(n))
 	answered := w.f.patience().Try(place, func() {
 		if d, err = w.start.root.OpenDirectory(n.rel, o); err == nil && d.OnFUSE() {
