@@ -280,3 +280,86 @@ func TestHandlesAreClosed(t *testing.T) {
 		t.Errorf("left open: %v", open)
 	}
 }
+
+// R5: several files are read in one call, in their order, each refused by
+// itself; together their texts are bounded, and what finds no room says so.
+func TestSeveralFiles(t *testing.T) {
+	home := t.TempDir()
+	line := strings.Repeat("x", 1023) + "\n"
+	must(t, os.WriteFile(home+"/a", []byte("a\n"), 0o644), os.WriteFile(home+"/most", []byte(strings.Repeat(line, 1000)), 0o644),
+		os.WriteFile(home+"/more", []byte(strings.Repeat(line, 100)), 0o644), os.WriteFile(home+"/wide", []byte(strings.Repeat("y", 30<<10)+"\n"), 0o644), os.WriteFile(home+"/empty", nil, 0o644))
+	f := files(t, home)
+	var in protocol.ReadParams
+	for _, name := range []string{"a", "none", "most", "more", "wide", "a", ".env", "empty"} {
+		in.Files = append(in.Files, protocol.ReadWanted{Path: action.Path(home + "/" + name)})
+	}
+	res, err := f.Read(context.Background(), in)
+	must(t, err)
+	codes, bytes := []refusal.Code{}, 0
+	for i, file := range res.Files {
+		code := refusal.Code("")
+		if file.Refusal != nil {
+			code = file.Refusal.Code
+		}
+		codes, bytes = append(codes, code), bytes+len(file.Text)
+		if file.Path != in.Files[i].Path || (code == "") != (file.Version != nil) {
+			t.Errorf("%d: %+v", i, file)
+		}
+	}
+	want := []refusal.Code{"", refusal.NotFound, "", "", refusal.TooLarge, "", refusal.Denied, ""}
+	if !slices.Equal(codes, want) || bytes > MaxText || res.Files[3].Lines != 23 || res.Files[3].Total != 100 || res.Files[5].Text != "a\n" || res.Policy != f.Policy {
+		t.Errorf("%q, want %q; %d bytes, %d lines", codes, want, bytes, res.Files[3].Lines)
+	}
+	if _, err := f.Read(context.Background(), protocol.ReadParams{}); !refusal.Is(err, refusal.BadRequest) {
+		t.Error(err)
+	}
+	if _, err := f.Read(context.Background(), protocol.ReadParams{Files: make([]protocol.ReadWanted, protocol.MaxFiles+1)}); !refusal.Is(err, refusal.TooLarge) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := f.Read(ctx, in); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// R4 R7: a stat tells of each kind of file and of who may do what there, of a
+// link itself, and refuses each path by itself.
+func TestStat(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	home := t.TempDir()
+	put(t, home, "w/f", "r/f", "r/in/x", "r/.env")
+	must(t, unix.Mkfifo(home+"/r/pipe", 0o600), os.Symlink("f", home+"/r/link"), os.Symlink("in", home+"/r/dirlink"), unix.Chmod(home+"/r/f", 0o4750))
+	f := granting(t, home, grant.Grant{Root: home + "/r"}, grant.Grant{Root: home + "/w"})
+	f.Finder.Grants.Writes = []grant.Grant{{Root: home + "/w"}}
+	names := []string{"r/f", "w/f", "r", "r/pipe", "r/link", "r/.env", "r/none", "x", "r/dirlink/x"}
+	var paths []action.Path
+	for _, n := range names {
+		paths = append(paths, action.Path(home+"/"+n))
+	}
+	res, err := f.Stat(context.Background(), protocol.StatParams{Paths: paths})
+	must(t, err)
+	want := []string{"file", "file", "directory", "pipe", "link", string(refusal.Denied), string(refusal.NotFound), string(refusal.NotGranted), string(refusal.Link)}
+	for i, file := range res.Files {
+		got := ""
+		if file.Refusal != nil {
+			got = string(file.Refusal.Code)
+		} else {
+			got = string(file.About.Kind)
+		}
+		if got != want[i] || file.Path != paths[i] {
+			t.Errorf("%s: %s, want %s", names[i], got, want[i])
+		}
+	}
+	if a := res.Files[0]; a.About.Mode != 0o4750 || a.About.Size != 3 || a.UID != uint32(os.Geteuid()) || a.Write || a.Root != action.Path(home+"/r") {
+		t.Errorf("%+v %+v", a, a.About)
+	}
+	if !res.Files[1].Write || !res.Files[2].About.Grant || res.Files[4].About.Why == "" {
+		t.Errorf("%+v", res.Files)
+	}
+	if _, err := f.Stat(context.Background(), protocol.StatParams{}); !refusal.Is(err, refusal.BadRequest) {
+		t.Error(err)
+	}
+}

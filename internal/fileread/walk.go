@@ -91,7 +91,9 @@ func join(dir, name string) string {
 // grant's root by a path without links and closed before the next one, and
 // visited by the caller's alone. Memory is bounded by what is held at once, not
 // by the tree. A place that is gone when it is looked at is passed over; so is
-// a directory that became a link. What no grant shows is not met at all.
+// a directory that became a link. What no grant shows is not met at all. A
+// directory that somebody moves out of the grant between its being opened and
+// its being read still gives names; no file in it is opened there.
 type walk struct {
 	f     Files
 	start *start
