@@ -164,7 +164,7 @@ func (w *walk) read(ctx context.Context, n *node, buf []byte) {
 	if !w.all {
 		w.takeRules(n, d, names)
 	}
-	w.judgeNames(n, d, names)
+	w.judgeNames(ctx, n, d, names)
 }
 
 // openDirectory opens a directory of the walk. What is mounted there may be on
@@ -232,11 +232,15 @@ func withList(rules *ignore.Rules, d *beneath.Directory, name, dir string) *igno
 }
 
 // judgeNames keeps of a directory's names what the walk meets.
-func (w *walk) judgeNames(n *node, d *beneath.Directory, names []beneath.Name) {
+func (w *walk) judgeNames(ctx context.Context, n *node, d *beneath.Directory, names []beneath.Name) {
 	n.found = make([]met, 0, len(names))
 	speaks := n.judge.asked.Grant()
 	inHome := w.inHome(n)
-	for _, name := range names {
+	for i, name := range names {
+		if i%256 == 0 && ctx.Err() != nil {
+			n.err = ctx.Err()
+			return
+		}
 		m := met{name: name.Name, kind: name.Kind}
 		here := 1 // how the name lies to where the walk goes on
 		if len(n.after) > 0 {

@@ -30,7 +30,7 @@ func globbed(t *testing.T, f Files, p protocol.GlobParams) (paths []string) {
 	}
 }
 
-// R8: a pattern is absolute, relative to a directory that is named, or relative
+// R8 R11: a pattern is absolute, relative to a directory that is named, or relative
 // to each read grant's root, and then each path is matched by the grant that
 // speaks for it; in pages of any size the answer is the same.
 func TestGlob(t *testing.T) {

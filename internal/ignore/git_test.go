@@ -195,3 +195,20 @@ func TestAgainstGit(t *testing.T) {
 		}
 	})
 }
+
+// R10: a pattern made to go back and forth takes no longer than pattern times
+// path, and a file of patterns beyond the bound counts up to it.
+func TestHostilePatterns(t *testing.T) {
+	path := strings.Repeat("a/", 2000) + strings.Repeat("a", 200)
+	for _, text := range []string{
+		strings.Repeat("*a", 120) + "b", strings.Repeat("**/a*", 60) + "/b", strings.Repeat("**/", 300) + "b", "x/" + strings.Repeat("?*", 200) + "b", strings.Repeat("[a-z]*", 100) + "!",
+	} {
+		if l := Parse([]byte(text)); l.Match(path, path[len(path)-200:], false) != Undecided || len(l.patterns) != 1 {
+			t.Errorf("%.20q matches", text)
+		}
+	}
+	l := Parse([]byte(strings.Repeat("x\n", MaxPatterns) + "last\n"))
+	if l.Match("x", "x", false) != Ignored || l.Match("last", "last", false) != Undecided {
+		t.Error("the bound on patterns")
+	}
+}
