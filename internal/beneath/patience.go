@@ -22,13 +22,14 @@ const (
 )
 
 // Try runs what a filesystem may never answer at a place, and says whether it
-// did. Where it did not, f is still under way, late is called once it ends, and
-// until then nothing more is tried there.
+// did. Where it did not, late is called once f has ended; until then nothing
+// more is tried there: f is not begun, and late is called at once.
 func (p *Patience) Try(place string, f, late func()) bool {
 	p.mu.Lock()
 	tooMany := p.silent[place] || len(p.silent) == maxSilent
 	p.mu.Unlock()
 	if tooMany {
+		late()
 		return false
 	}
 	done := make(chan struct{})

@@ -76,6 +76,16 @@ func (r *Root) OpenRegular(relative string, o Options) (*os.File, Stat, error) {
 	return os.NewFile(uintptr(fd), "file"), st, nil
 }
 
+// Again gives the same root once more, to be closed by itself: for whoever may
+// go on with it after the first was closed.
+func (r *Root) Again() (*Root, error) {
+	fd, err := unix.Openat(int(r.dir.Fd()), ".", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("opening the root again: %w", err)
+	}
+	return &Root{Real: r.Real, dir: os.NewFile(uintptr(fd), "root"), id: r.id}, nil
+}
+
 // ErrNotRegular says that a file is no regular one.
 var ErrNotRegular = errors.New("not a regular file")
 

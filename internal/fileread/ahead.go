@@ -174,22 +174,27 @@ func (w *walk) openDirectory(n *node) (*beneath.Directory, error) {
 	if !n.mount {
 		return w.start.root.OpenDirectory(n.rel, o)
 	}
+	root, err := w.start.root.Again() // the walk may be over before this is
+	if err != nil {
+		return nil, err
+	}
 	var d *beneath.Directory
-	var err error
 	place := join(w.start.path, w.relative(n))
 	answered := w.f.patience().Try(place, func() {
-		if d, err = w.start.root.OpenDirectory(n.rel, o); err == nil && d.OnFUSE() {
+		if d, err = root.OpenDirectory(n.rel, o); err == nil && d.OnFUSE() {
 			d.Close()
-			err = onFUSE(place)
+			d, err = nil, onFUSE(place)
 		}
 	}, func() {
-		if err == nil {
+		root.Close()
+		if d != nil {
 			d.Close()
 		}
 	})
 	if !answered {
 		return nil, unix.ETIMEDOUT
 	}
+	root.Close()
 	return d, err
 }
 

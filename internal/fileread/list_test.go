@@ -256,6 +256,7 @@ func TestSilentFUSE(t *testing.T) {
 		held.Go(func() { f.List(context.Background(), protocol.ListParams{Path: action.Path(home + name)}) })
 	}
 	for _, cross := range []bool{false, true} {
+		f := f // the calls above go on
 		f.Finder.Grants.Reads = slices.Clone(f.Finder.Grants.Reads)
 		f.Finder.Grants.Reads[0].CrossMounts, f.Finder.Grants.Reads[1].CrossMounts = cross, cross
 		names, last := listed(t, f, protocol.ListParams{Path: action.Path(home)})
