@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 
-	"countersign/internal/beneath"
 	"countersign/internal/daemon"
 	"countersign/internal/facts"
 	"countersign/internal/fileread"
@@ -29,7 +28,7 @@ func admit(p *policy.Policy, person *policy.Person, keeper uint32) func(wire.Cal
 // table is everything the reader does, and for whom. It has no method that
 // changes anything, and no code that one could call.
 func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.Finder) map[string]wire.Method {
-	files := fileread.Files{Finder: finder, Policy: p.Digest, Secrets: new(fileread.Secrets), Patience: new(beneath.Patience)}
+	files := fileread.New(finder, p.Digest)
 	may := admit(p, person, keeper)
 	return map[string]wire.Method{
 		protocol.Read:      reads(may, files.Read),

@@ -45,8 +45,7 @@ type Directory struct{ fd int }
 // out from beneath it meanwhile is not found, where a handle held on the way
 // would lead there still.
 func (r *Root) OpenDirectory(relative string, o Options) (*Directory, error) {
-	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_NONBLOCK, Resolve: o.resolve()}
-	fd, err := r.open(relative, &how)
+	fd, err := r.open(relative, o.how(unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK))
 	if err != nil {
 		return nil, fmt.Errorf("opening a directory: %w", err)
 	}
@@ -57,11 +56,7 @@ func (r *Root) OpenDirectory(relative string, o Options) (*Directory, error) {
 // OpenDirectory opens directories, and waits for nothing. What is not a
 // regular file is refused with ErrNotRegular. The caller closes the file.
 func (r *Root) OpenRegular(relative string, o Options) (*os.File, Stat, error) {
-	how := unix.OpenHow{
-		Flags:   unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY,
-		Resolve: o.resolve(),
-	}
-	fd, err := r.open(relative, &how)
+	fd, err := r.open(relative, o.how(unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY))
 	if err != nil {
 		return nil, Stat{}, fmt.Errorf("opening a file: %w", err)
 	}
@@ -83,7 +78,7 @@ func (r *Root) Again() (*Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the root again: %w", err)
 	}
-	return &Root{Real: r.Real, dir: os.NewFile(uintptr(fd), "root"), id: r.id}, nil
+	return &Root{Real: r.Real, listed: r.listed, dir: os.NewFile(uintptr(fd), "root"), id: r.id}, nil
 }
 
 // ErrNotRegular says that a file is no regular one.
@@ -94,16 +89,6 @@ func (r *Root) open(relative string, how *unix.OpenHow) (int, error) {
 		relative = "."
 	}
 	return openat2(int(r.dir.Fd()), relative, how)
-}
-
-// resolve gives how a path is resolved: beneath its directory, and through no
-// link of any kind.
-func (o Options) resolve() uint64 {
-	resolve := uint64(unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_SYMLINKS)
-	if !o.CrossMounts {
-		resolve |= unix.RESOLVE_NO_XDEV
-	}
-	return resolve
 }
 
 // Close lets go of the directory.
@@ -186,10 +171,7 @@ func nanoseconds(t unix.StatxTimestamp) int64 { return t.Sec*1e9 + int64(t.Nsec)
 // ReadSmall reads a regular file in the directory that has at most limit
 // bytes; nil where there is none, where it is a link, or where it is larger.
 func (d *Directory) ReadSmall(name string, limit int) ([]byte, error) {
-	fd, err := openat2(d.fd, name, &unix.OpenHow{
-		Flags:   unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC | unix.O_NOCTTY,
-		Resolve: Options{}.resolve(),
-	})
+	fd, err := openat2(d.fd, name, Options{}.how(unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY))
 	if err != nil {
 		return nil, fmt.Errorf("opening a file: %w", err)
 	}
@@ -227,16 +209,9 @@ func (d *Directory) OnFUSE() bool {
 // Path gives the directory's path, every link on the way resolved.
 func (d *Directory) Path() (string, error) { return realPath(d.fd) }
 
-// Follow gives the path that a relative path beneath the root leads to, links
-// followed wherever they go; nothing is opened there for reading. It is for
-// whoever judges that path and then opens it anew without following anything.
-func (r *Root) Follow(relative string) (string, error) {
-	fd, err := openat2(int(r.dir.Fd()), relative, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS,
-	})
-	if err != nil {
-		return "", fmt.Errorf("following a link: %w", err)
-	}
-	defer unix.Close(fd)
-	return realPath(fd)
+// Follow gives a relative path beneath the root with the links on the way
+// resolved, as Find does where it may follow them; "" is the root itself. The
+// error is a refusal that names what, and says nothing of where a link leads.
+func (r *Root) Follow(what, relative string, o Options) (string, error) {
+	return r.expand(what, relative, o)
 }

@@ -180,7 +180,7 @@ func (w *walk) openDirectory(n *node) (*beneath.Directory, error) {
 	}
 	var d *beneath.Directory
 	place := join(w.start.path, w.relative(n))
-	answered := w.f.patience().Try(place, func() {
+	answered := w.f.patience.Try(place, func() {
 		if d, err = root.OpenDirectory(n.rel, o); err == nil && d.OnFUSE() {
 			d.Close()
 			d, err = nil, onFUSE(place)

@@ -27,21 +27,19 @@ import (
 	"countersign/internal/refusal"
 )
 
-// Files answers for one person's home.
+// Files answers for one person's home. It is made by New, and safe for use by
+// several goroutines.
 type Files struct {
 	Finder facts.Finder
 	Policy action.Hash // named in every answer
 
-	// What calls share; without it each call has its own.
-	Secrets  *Secrets
-	Patience *beneath.Patience
+	secrets  *secretPlaces     // what is known of the deny list's places
+	patience *beneath.Patience // with filesystems that do not answer
 }
 
-func (f Files) patience() *beneath.Patience {
-	if f.Patience == nil {
-		return new(beneath.Patience)
-	}
-	return f.Patience
+// New answers by facts of one person's home. Policy is named in every answer.
+func New(finder facts.Finder, policy action.Hash) Files {
+	return Files{Finder: finder, Policy: policy, secrets: new(secretPlaces), patience: new(beneath.Patience)}
 }
 
 // Capture says what stands at targets that are to be changed, and opens those

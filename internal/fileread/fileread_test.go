@@ -33,10 +33,8 @@ func must(t *testing.T, errs ...error) {
 func files(t *testing.T, home string) Files {
 	t.Helper()
 	g := []grant.Grant{{Root: home, MaxFileSize: 2 << 20}}
-	return Files{
-		Finder: facts.Finder{UID: uint32(os.Geteuid()), Home: home, Keep: 4 << 20, Grants: grant.Set{Home: home, Reads: g, Writes: g}},
-		Policy: action.HashOf([]byte("the policy")),
-	}
+	finder := facts.Finder{UID: uint32(os.Geteuid()), Home: home, Keep: 4 << 20, Grants: grant.Set{Home: home, Reads: g, Writes: g}}
+	return New(finder, action.HashOf([]byte("the policy")))
 }
 
 // one reads a window of one file.

@@ -91,7 +91,7 @@ func (f Files) granted() protocol.Listing {
 
 // unavailable says why a grant's root cannot be read beneath now.
 func (f Files) unavailable(root string) string {
-	_, err := f.patience().Where(root)
+	_, err := f.patience.Where(root)
 	switch {
 	case err == nil:
 		return ""

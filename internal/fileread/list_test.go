@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"countersign/internal/action"
-	"countersign/internal/beneath"
 	"countersign/internal/grant"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
@@ -184,7 +183,7 @@ func TestLinks(t *testing.T) {
 		t.Errorf("named through links: %q", through)
 	}
 	var said string
-	for _, name := range []string{"out", "out/f", "outfile", "nothing", "loop", "passwd", "shadow", "magic", "magic/passwd", "dangling", "out/none/x"} {
+	for _, name := range []string{"out", "out/f", "outfile", "nothing", "loop", "passwd", "shadow", "magic", "magic/passwd", "out/none/x"} {
 		_, err := f.List(context.Background(), protocol.ListParams{Path: root + "/" + action.Path(name)})
 		r := refusal.As(err)
 		if r == nil || r.Code != refusal.Link || strings.Contains(err.Error(), "passwd") && !strings.Contains(name, "passwd") {
@@ -198,9 +197,20 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%s: %q, and elsewhere %q", name, r.Why, said)
 		}
 	}
+	if _, err := f.List(context.Background(), protocol.ListParams{Path: root + "/dangling"}); !refusal.Is(err, refusal.NotFound) {
+		t.Errorf("a link to nothing inside: %v", err)
+	}
 	for _, name := range []string{"tonested", "denied"} {
 		if _, err := f.List(context.Background(), protocol.ListParams{Path: root + "/" + action.Path(name)}); err == nil {
 			t.Errorf("%s is listed", name)
+		}
+	}
+	if got, err := one(f, protocol.ReadWanted{Path: root + "/chain/f"}); err != nil || got.Text != "g/real/f" {
+		t.Errorf("read through links: %q, %v", got.Text, err)
+	}
+	for _, name := range []string{"outfile", "passwd", "denied", "magic/passwd"} {
+		if _, err := one(f, protocol.ReadWanted{Path: root + "/" + action.Path(name)}); err == nil {
+			t.Errorf("%s is read", name)
 		}
 	}
 	f.Finder.Grants.Reads[0].FollowLinks = false
@@ -250,7 +260,6 @@ func TestSilentFUSE(t *testing.T) {
 	must(t, unix.Mount("silent", home+"/fuse", "fuse", 0, "fd="+strconv.Itoa(fd)+",rootmode=40000,user_id=0,group_id=0,allow_other"))
 	defer unix.Unmount(home+"/fuse", unix.MNT_DETACH)
 	f := granting(t, home, grant.Grant{Root: home}, grant.Grant{Root: home + "/fuse"}, grant.Grant{Root: home + "/fuse/deep"})
-	f.Patience = new(beneath.Patience)
 	var held sync.WaitGroup
 	for _, name := range []string{"/fuse", "/fuse/deep/x"} { // these wait, for the server's end
 		held.Go(func() { f.List(context.Background(), protocol.ListParams{Path: action.Path(home + name)}) })

@@ -17,7 +17,7 @@ import (
 	"countersign/internal/refusal"
 )
 
-// Secrets knows which files stand in the deny list's places in a home, by
+// secretPlaces knows which files stand in the deny list's places in a home, by
 // device and inode, so that another name of one is not read either. It holds no
 // name and no content of them.
 //
@@ -25,9 +25,9 @@ import (
 // directory in those places, and anew into those that changed. Calls do not
 // wait for one another; what one finds out the next one starts from. Its zero
 // value is ready.
-type Secrets struct{ last atomic.Pointer[secrets] }
+type secretPlaces struct{ last atomic.Pointer[secrets] }
 
-// The bounds of what Secrets keeps. Where a home holds more, it cannot tell,
+// The bounds of what is kept. Where a home holds more, it cannot tell,
 // and a file with several names is refused.
 const (
 	maxSecretDirs  = 20_000
@@ -70,7 +70,7 @@ type way struct {
 const shortly = 50 * time.Millisecond
 
 // look finds out what is there now.
-func (s *Secrets) look(ctx context.Context, set grant.Set) (*secrets, error) {
+func (s *secretPlaces) look(ctx context.Context, set grant.Set) (*secrets, error) {
 	before := s.last.Load()
 	if before == nil {
 		before = &secrets{}
@@ -208,11 +208,7 @@ func (f Files) denyLinked(ctx context.Context, what string, v action.Version) er
 }
 
 func (f Files) lookForSecrets(ctx context.Context) (*secrets, error) {
-	shared := f.Secrets
-	if shared == nil {
-		shared = new(Secrets)
-	}
-	return shared.look(ctx, f.Finder.Grants)
+	return f.secrets.look(ctx, f.Finder.Grants)
 }
 
 // denies says, for a walk's whole length from one look, whether a file that it

@@ -29,7 +29,6 @@ func TestSecondNames(t *testing.T) {
 	}
 	must(t, os.Link(home+"/p/plain", home+"/p/plain2"), os.Link(home+"/.config/other/f", home+"/p/fine"))
 	f := granting(t, home, grant.Grant{Root: home})
-	f.Secrets = new(Secrets)
 	read := func(name string) error {
 		t.Helper()
 		got, err := one(f, protocol.ReadWanted{Path: action.Path(home + "/p/" + name)})
@@ -42,7 +41,7 @@ func TestSecondNames(t *testing.T) {
 		if err := read(name); !refusal.Is(err, refusal.Denied) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, handles, err := f.Capture([]action.Path{action.Path(home + "/p/" + name)}); !refusal.Is(err, refusal.Denied) || handles != nil {
+		if _, handles, err := f.Capture([]action.Target{{Path: action.Path(home + "/p/" + name)}}); !refusal.Is(err, refusal.Denied) || handles != nil {
 			t.Errorf("capture of %s: %v", name, err)
 		}
 	}
@@ -62,7 +61,7 @@ func TestSecondNames(t *testing.T) {
 	}
 	off, err := grant.DenyExcept([]string{"ssh"})
 	must(t, err)
-	f.Finder.Grants.Deny, f.Secrets = off, new(Secrets)
+	f.Finder.Grants.Deny, f.secrets = off, new(secretPlaces)
 	must(t, read("known"))
 	if err := read("net"); !refusal.Is(err, refusal.Denied) {
 		t.Errorf("beside an entry that is off: %v", err)
@@ -75,7 +74,7 @@ func TestSecretsAreKept(t *testing.T) {
 	home := t.TempDir()
 	put(t, home, ".ssh/a", ".ssh/b/c", "x")
 	must(t, os.Link(home+"/x", home+"/y"))
-	var s Secrets
+	var s secretPlaces
 	set := grant.Set{Home: home}
 	first, err := s.look(context.Background(), set)
 	must(t, err)

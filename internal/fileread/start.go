@@ -110,22 +110,14 @@ func (s *start) look(linkItself bool) error {
 	if !s.grant.FollowLinks {
 		return refusal.New(refusal.Link, what, "")
 	}
-	// Whatever is wrong beyond a link is told in one way: a caller learns
-	// nothing of what is there.
-	beyond := refusal.New(refusal.Link, what, "it leads to nothing that its grant covers")
-	real, err := s.root.Follow(s.rel)
+	o := s.options
+	o.Entry = linkItself
+	rel, err := s.root.Follow(what, s.rel, o)
 	if err != nil {
-		return beyond
+		return err
 	}
-	rel, ok := strings.CutPrefix(real+"/", strings.TrimSuffix(s.root.Real, "/")+"/")
-	if !ok {
-		return beyond
-	}
-	s.rel = strings.TrimSuffix(rel, "/")
-	if s.lookOnce() != nil {
-		return beyond
-	}
-	return nil
+	s.rel = rel
+	return s.lookRefused(s.lookOnce())
 }
 
 // lookOnce looks without following a link.
@@ -245,7 +237,7 @@ func (f Files) resolve(s *start) (string, error) {
 			if _, done := roots[g.Root]; done {
 				continue
 			}
-			if real, err := f.patience().Where(g.Root); err == nil {
+			if real, err := f.patience.Where(g.Root); err == nil {
 				roots[g.Root] = real
 			}
 		}

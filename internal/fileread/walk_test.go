@@ -224,7 +224,6 @@ func TestWalkHandles(t *testing.T) {
 	}
 	put(t, home, ".git/info/exclude", ".gitignore")
 	f := granting(t, home, grant.Grant{Root: home})
-	f.Secrets = new(Secrets)
 	for stopAt := range 60 {
 		w, err := f.openWalk(walking{path: action.Path(home), look: stopAt%2 == 0})
 		must(t, err)
