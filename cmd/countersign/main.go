@@ -23,7 +23,10 @@ type commands struct {
 	Demo     demoCmd     `cmd:"" help:"Show the whole road in a temporary directory."`
 	Up       upCmd       `cmd:"" help:"Run keeper, readers and scribes in the foreground."`
 	Propose  proposeCmd  `cmd:"" help:"Propose an action, as an agent does."`
-	Read     readCmd     `cmd:"" help:"Read a text file as an agent does, with the hash to expect."`
+	Read     readCmd     `cmd:"" help:"Read text files as an agent does, with the hash to expect."`
+	Ls       lsCmd       `cmd:"" help:"List a directory as an agent may see it, or what is granted."`
+	Glob     globCmd     `cmd:"" help:"Find files by a pattern of their paths, as an agent does."`
+	Stat     statCmd     `cmd:"" help:"Say what stands at paths, as an agent may know it."`
 	Await    awaitCmd    `cmd:"" help:"Wait until a proposed action has ended."`
 	Withdraw withdrawCmd `cmd:"" help:"Take a waiting action back, as its proposer."`
 	Pending  pendingCmd  `cmd:"" help:"List what waits for a decision."`

@@ -25,6 +25,7 @@ type session struct {
 	root string // as "up" was given it; empty for the installed service
 	run  string // directory of the sockets
 	out  show.Writer
+	err  show.Writer // what is said beside the answer
 }
 
 func newSession(ctx context.Context, root string) *session {
@@ -40,7 +41,7 @@ func newSession(ctx context.Context, root string) *session {
 		width, _, _ = term.GetSize(int(os.Stdout.Fd()))
 	}
 	colour := screen && os.Getenv("NO_COLOR") == ""
-	return &session{ctx: ctx, root: root, run: run, out: show.Writer{Out: os.Stdout, Colour: colour, Width: width, Screen: screen}}
+	return &session{ctx: ctx, root: root, run: run, out: show.Writer{Out: os.Stdout, Colour: colour, Width: width, Screen: screen}, err: show.Writer{Out: os.Stderr}}
 }
 
 // call asks one of the keeper's sockets.

@@ -28,14 +28,14 @@ func admit(p *policy.Policy, person *policy.Person, keeper uint32) func(wire.Cal
 // table is everything the reader does, and for whom. It has no method that
 // changes anything, and no code that one could call.
 func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.Finder) map[string]wire.Method {
-	files := fileread.Files{Finder: finder, Policy: p.Digest}
+	files := fileread.New(finder, p.Digest)
+	may := admit(p, person, keeper)
 	return map[string]wire.Method{
-		protocol.Read: {
-			May: admit(p, person, keeper), Limit: 64 << 10, Cancel: true, Large: true,
-			Handle: wire.Typed(func(_ context.Context, _ wire.Caller, in protocol.ReadParams) (protocol.ReadResult, error) {
-				return files.Read(in)
-			}),
-		},
+		protocol.Read:      reads(may, files.Read),
+		protocol.ReadImage: reads(may, files.ReadImage),
+		protocol.List:      reads(may, files.List),
+		protocol.Glob:      reads(may, files.Glob),
+		protocol.Stat:      reads(may, files.Stat),
 		protocol.Capture: {
 			May: daemon.Only(keeper, protocol.Capture), Cancel: true,
 			Handle: wire.TypedHandles(func(_ context.Context, _ wire.Caller, in protocol.CaptureParams) (protocol.CaptureResult, []*os.File, error) {
@@ -47,3 +47,16 @@ func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.
 		},
 	}
 }
+
+// reads makes a row of a method that looks at disk. Its answers may be large:
+// the server's places for large frames bound how many are under way at once.
+func reads[P, R any](may func(wire.Caller) error, answer func(context.Context, P) (R, error)) wire.Method {
+	return wire.Method{
+		May: may, Limit: maxParams, Cancel: true, Large: true,
+		Handle: wire.Typed(func(ctx context.Context, _ wire.Caller, in P) (R, error) { return answer(ctx, in) }),
+	}
+}
+
+// maxParams bounds what a read is asked with, in bytes: as many paths as one
+// call may name, each as long as paths are.
+const maxParams = 300 << 10

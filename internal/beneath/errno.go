@@ -47,3 +47,12 @@ func refuseDirectory(what string, err error) error {
 	}
 	return Refuse(what, err)
 }
+
+// Reason gives the kernel's own name for an error, and no path.
+func Reason(err error) string {
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		return unix.ErrnoName(errno)
+	}
+	return "an error of no name"
+}

@@ -1,16 +1,23 @@
-// Package fileread is what the reader answers about files: windows of text for
-// agents, and read-only handles for the keeper's captures.
+// Package fileread is what the reader answers about files: windows of text,
+// images, listings and searches by name for agents, and read-only handles for
+// the keeper's captures.
 //
-// It reads disk as it is when asked and keeps no copy. It cannot change
-// anything, having no code for it; the process it runs in is walled besides.
+// It reads disk as it is when asked and keeps no copy of any content. It cannot
+// change anything, having no code for it; the process it runs in is walled
+// besides.
 //
-// It does NOT decide who may ask: the reader's table does.
+// Whatever goes through many directories is a walk (walk.go): over one grant
+// and those nested in it, by handles opened beneath the grant's root, in path
+// order, in bounded memory, and judged name by name as each path by itself is.
+//
+// It does NOT decide who may ask: the reader's table does. It does not notice
+// that a file is a second name of one that the deny list holds for a name at any
+// depth, such as `.env`: it knows the files of the list's places in the home.
 package fileread
 
 import (
-	"bytes"
+	"context"
 	"os"
-	"unicode/utf8"
 
 	"countersign/internal/action"
 	"countersign/internal/beneath"
@@ -20,13 +27,19 @@ import (
 	"countersign/internal/refusal"
 )
 
-// MaxText bounds the text of one answer, in bytes.
-const MaxText = 1 << 20
-
-// Files answers for one person's home.
+// Files answers for one person's home. It is made by New, and safe for use by
+// several goroutines.
 type Files struct {
 	Finder facts.Finder
 	Policy action.Hash // named in every answer
+
+	secrets  *secretPlaces     // what is known of the deny list's places
+	patience *beneath.Patience // with filesystems that do not answer
+}
+
+// New answers by facts of one person's home. Policy is named in every answer.
+func New(finder facts.Finder, policy action.Hash) Files {
+	return Files{Finder: finder, Policy: policy, secrets: new(secretPlaces), patience: new(beneath.Patience)}
 }
 
 // Capture says what stands at targets that are to be changed, and opens those
@@ -56,71 +69,11 @@ func (f Files) Capture(targets []action.Target) (res protocol.CaptureResult, han
 		}
 		if file != nil {
 			handles = append(handles, file)
+			if err := f.denyLinked(context.Background(), t.Path.String(), *before.Fact.Base.Version); err != nil {
+				return res, handles, err
+			}
 		}
 		res.Facts = append(res.Facts, before.Fact)
 	}
 	return res, handles, nil
-}
-
-// Read gives lines of a text file, and the version of the whole.
-func (f Files) Read(p protocol.ReadParams) (protocol.ReadResult, error) {
-	what := p.Path.String()
-	if err := p.Path.Validate(); err != nil {
-		return protocol.ReadResult{}, err
-	}
-	found, err := f.Finder.Find(grant.Read, action.Target{Path: p.Path})
-	if err != nil {
-		return protocol.ReadResult{}, err
-	}
-	defer found.Close()
-	file, err := found.Place.Open(what)
-	if err != nil {
-		return protocol.ReadResult{}, err
-	}
-	if file == nil {
-		return protocol.ReadResult{}, refusal.New(refusal.NotFound, what, "")
-	}
-	defer file.Close()
-	st, err := beneath.Fstat(file)
-	if err != nil {
-		return protocol.ReadResult{}, beneath.Refuse(what, err)
-	}
-	limit := min(found.Grant.MaxFileSize, f.Finder.Keep)
-	if st.Size > limit {
-		return protocol.ReadResult{}, refusal.New(refusal.FileTooBig, what, "%d bytes, over %d", st.Size, limit)
-	}
-	snap, err := beneath.Take(what, file, limit)
-	if err != nil {
-		return protocol.ReadResult{}, err
-	}
-	if !snap.Whole {
-		return protocol.ReadResult{}, refusal.New(refusal.FileTooBig, what, "it grew over %d bytes", limit)
-	}
-	if err := f.Finder.Grants.DeniedByContent(grant.Read, string(found.Real), snap.Content); err != nil {
-		return protocol.ReadResult{}, refusal.About(what, err)
-	}
-	if !utf8.Valid(snap.Content) || bytes.IndexByte(snap.Content, 0) >= 0 {
-		return protocol.ReadResult{}, refusal.New(refusal.NotText, what, "")
-	}
-	res := window(snap.Content, p.From, p.Lines)
-	res.Policy, res.Path, res.Version = f.Policy, p.Path, snap.Version
-	return res, nil
-}
-
-// window cuts lines out of a text: from the line asked for, as many as were
-// asked for and fit.
-func window(text []byte, from, lines uint64) protocol.ReadResult {
-	from = max(from, 1)
-	res := protocol.ReadResult{From: from}
-	var out []byte
-	for line := range bytes.Lines(text) {
-		res.Total++
-		wanted := res.Total >= from && (lines == 0 || res.Lines < lines)
-		if wanted && res.Lines == res.Total-from && len(out)+len(line) <= MaxText {
-			out = append(out, line...)
-			res.Lines++
-		}
-	}
-	res.Text = string(out)
-	return res
 }

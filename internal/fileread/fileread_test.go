@@ -1,6 +1,7 @@
 package fileread
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,10 +33,20 @@ func must(t *testing.T, errs ...error) {
 func files(t *testing.T, home string) Files {
 	t.Helper()
 	g := []grant.Grant{{Root: home, MaxFileSize: 2 << 20}}
-	return Files{
-		Finder: facts.Finder{UID: uint32(os.Geteuid()), Home: home, Keep: 4 << 20, Grants: grant.Set{Home: home, Reads: g, Writes: g}},
-		Policy: action.HashOf([]byte("the policy")),
+	finder := facts.Finder{UID: uint32(os.Geteuid()), Home: home, Keep: 4 << 20, Grants: grant.Set{Home: home, Reads: g, Writes: g}}
+	return New(finder, action.HashOf([]byte("the policy")))
+}
+
+// one reads a window of one file.
+func one(f Files, w protocol.ReadWanted) (protocol.ReadFile, error) {
+	res, err := f.Read(context.Background(), protocol.ReadParams{Files: []protocol.ReadWanted{w}})
+	if err == nil && res.Files[0].Refusal != nil {
+		err = res.Files[0].Refusal
 	}
+	if err != nil {
+		return protocol.ReadFile{}, err
+	}
+	return res.Files[0], nil
 }
 
 // R5: a read is a window of whole lines, counted from 1, with the number of
@@ -62,12 +73,12 @@ func TestWindows(t *testing.T) {
 		{"empty", 0, 0, "", 0, 0},
 	} {
 		path := action.Path(home + "/" + c.name)
-		got, err := f.Read(protocol.ReadParams{Path: path, From: c.from, Lines: c.lines})
+		got, err := one(f, protocol.ReadWanted{Path: path, From: c.from, Lines: c.lines})
 		must(t, err)
 		if got.Text != c.text || got.Lines != c.n || got.Total != c.total || got.From != max(c.from, 1) || got.Path != path {
 			t.Errorf("%+v: %+v", c, got)
 		}
-		if got.Policy != f.Policy || c.name == "f" && (got.Version.Hash != action.HashOf([]byte(text)) || got.Version.Mode != 0o640) {
+		if c.name == "f" && (got.Version.Hash != action.HashOf([]byte(text)) || got.Version.Mode != 0o640) {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -82,11 +93,11 @@ func TestWindowBound(t *testing.T) {
 	must(t, os.WriteFile(home+"/many", []byte(long), 0o644),
 		os.WriteFile(home+"/wide", []byte("first\n"+strings.Repeat("x", MaxText)+"\nlast\n"), 0o644))
 	f := files(t, home)
-	got, err := f.Read(protocol.ReadParams{Path: action.Path(home + "/many")})
+	got, err := one(f, protocol.ReadWanted{Path: action.Path(home + "/many")})
 	if err != nil || got.Lines != MaxText/100 || len(got.Text) != MaxText/100*100 || got.Total != MaxText/100+10 {
 		t.Errorf("%d lines, %d bytes, of %d, %v", got.Lines, len(got.Text), got.Total, err)
 	}
-	got, err = f.Read(protocol.ReadParams{Path: action.Path(home + "/wide")})
+	got, err = one(f, protocol.ReadWanted{Path: action.Path(home + "/wide")})
 	if err != nil || got.Text != "first\n" || got.Lines != 1 || got.Total != 3 {
 		t.Errorf("%d lines, %d bytes, of %d, %v", got.Lines, len(got.Text), got.Total, err)
 	}
@@ -123,7 +134,7 @@ func TestRefused(t *testing.T) {
 		"/./f": refusal.PathNotClean, "/dir/../f": refusal.PathNotClean, "//f": refusal.PathNotClean, "/f/": refusal.PathNotClean, "/f\x00": refusal.PathNotClean,
 		"/" + strings.Repeat("n", 256): refusal.PathNotClean, "x/f": refusal.NotGranted, "/../f": refusal.PathNotClean,
 	} {
-		_, err := f.Read(protocol.ReadParams{Path: action.Path(home + path)})
+		_, err := one(f, protocol.ReadWanted{Path: action.Path(home + path)})
 		if code == "" && err != nil || code != "" && !refusal.Is(err, code) {
 			t.Errorf("%q: %v, wanted %q", path, err, code)
 		}
@@ -136,7 +147,7 @@ func TestDevice(t *testing.T) {
 	testas.Root(t)
 	home := t.TempDir()
 	must(t, unix.Mknod(home+"/zero", unix.S_IFCHR|0o666, int(unix.Mkdev(1, 5))))
-	if _, err := files(t, home).Read(protocol.ReadParams{Path: action.Path(home + "/zero")}); !refusal.Is(err, refusal.NotRegular) {
+	if _, err := one(files(t, home), protocol.ReadWanted{Path: action.Path(home + "/zero")}); !refusal.Is(err, refusal.NotRegular) {
 		t.Error(err)
 	}
 }
@@ -161,7 +172,7 @@ func TestGrowing(t *testing.T) {
 		}
 	}()
 	for {
-		got, err := f.Read(protocol.ReadParams{Path: action.Path(home + "/log"), Lines: 1})
+		got, err := one(f, protocol.ReadWanted{Path: action.Path(home + "/log"), Lines: 1})
 		if err == nil && (got.Version.Size != got.Total*1024 || got.Version.Size > 2<<20) {
 			t.Errorf("%d lines of %d bytes", got.Total, got.Version.Size)
 		}
@@ -257,7 +268,7 @@ func TestHandlesAreClosed(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a", "nul", "dir", "gone", "set"} {
-		f.Read(protocol.ReadParams{Path: path(name)})
+		one(f, protocol.ReadWanted{Path: path(name)})
 	}
 	f.Finder.Grants.Writes = nil
 	if _, handles, err := f.Capture([]action.Target{target("a")}); !refusal.Is(err, refusal.NotGranted) || handles != nil {
@@ -265,5 +276,88 @@ func TestHandlesAreClosed(t *testing.T) {
 	}
 	if open := handlesIn(t, home); len(open) > 0 {
 		t.Errorf("left open: %v", open)
+	}
+}
+
+// R5: several files are read in one call, in their order, each refused by
+// itself; together their texts are bounded, and what finds no room says so.
+func TestSeveralFiles(t *testing.T) {
+	home := t.TempDir()
+	line := strings.Repeat("x", 1023) + "\n"
+	must(t, os.WriteFile(home+"/a", []byte("a\n"), 0o644), os.WriteFile(home+"/most", []byte(strings.Repeat(line, 1000)), 0o644),
+		os.WriteFile(home+"/more", []byte(strings.Repeat(line, 100)), 0o644), os.WriteFile(home+"/wide", []byte(strings.Repeat("y", 30<<10)+"\n"), 0o644), os.WriteFile(home+"/empty", nil, 0o644))
+	f := files(t, home)
+	var in protocol.ReadParams
+	for _, name := range []string{"a", "none", "most", "more", "wide", "a", ".env", "empty"} {
+		in.Files = append(in.Files, protocol.ReadWanted{Path: action.Path(home + "/" + name)})
+	}
+	res, err := f.Read(context.Background(), in)
+	must(t, err)
+	codes, bytes := []refusal.Code{}, 0
+	for i, file := range res.Files {
+		code := refusal.Code("")
+		if file.Refusal != nil {
+			code = file.Refusal.Code
+		}
+		codes, bytes = append(codes, code), bytes+len(file.Text)
+		if file.Path != in.Files[i].Path || (code == "") != (file.Version != nil) {
+			t.Errorf("%d: %+v", i, file)
+		}
+	}
+	want := []refusal.Code{"", refusal.NotFound, "", "", refusal.TooLarge, "", refusal.Denied, ""}
+	if !slices.Equal(codes, want) || bytes > MaxText || res.Files[3].Lines != 23 || res.Files[3].Total != 100 || res.Files[5].Text != "a\n" || res.Policy != f.Policy {
+		t.Errorf("%q, want %q; %d bytes, %d lines", codes, want, bytes, res.Files[3].Lines)
+	}
+	if _, err := f.Read(context.Background(), protocol.ReadParams{}); !refusal.Is(err, refusal.BadRequest) {
+		t.Error(err)
+	}
+	if _, err := f.Read(context.Background(), protocol.ReadParams{Files: make([]protocol.ReadWanted, protocol.MaxFiles+1)}); !refusal.Is(err, refusal.TooLarge) {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := f.Read(ctx, in); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// R4 R7: a stat tells of each kind of file and of who may do what there, of a
+// link itself, and refuses each path by itself.
+func TestStat(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	home := t.TempDir()
+	put(t, home, "w/f", "r/f", "r/in/x", "r/.env")
+	must(t, unix.Mkfifo(home+"/r/pipe", 0o600), os.Symlink("f", home+"/r/link"), os.Symlink("in", home+"/r/dirlink"), unix.Chmod(home+"/r/f", 0o4750))
+	f := granting(t, home, grant.Grant{Root: home + "/r"}, grant.Grant{Root: home + "/w"})
+	f.Finder.Grants.Writes = []grant.Grant{{Root: home + "/w"}}
+	names := []string{"r/f", "w/f", "r", "r/pipe", "r/link", "r/.env", "r/none", "x", "r/dirlink/x"}
+	var paths []action.Path
+	for _, n := range names {
+		paths = append(paths, action.Path(home+"/"+n))
+	}
+	res, err := f.Stat(context.Background(), protocol.StatParams{Paths: paths})
+	must(t, err)
+	want := []string{"file", "file", "directory", "pipe", "link", string(refusal.Denied), string(refusal.NotFound), string(refusal.NotGranted), string(refusal.Link)}
+	for i, file := range res.Files {
+		got := ""
+		if file.Refusal != nil {
+			got = string(file.Refusal.Code)
+		} else {
+			got = string(file.About.Kind)
+		}
+		if got != want[i] || file.Path != paths[i] {
+			t.Errorf("%s: %s, want %s", names[i], got, want[i])
+		}
+	}
+	if a := res.Files[0]; a.About.Mode != 0o4750 || a.About.Size != 3 || a.UID != uint32(os.Geteuid()) || a.Write || a.Root != action.Path(home+"/r") {
+		t.Errorf("%+v %+v", a, a.About)
+	}
+	if !res.Files[1].Write || !res.Files[2].About.Grant || res.Files[4].About.Why == "" {
+		t.Errorf("%+v", res.Files)
+	}
+	if _, err := f.Stat(context.Background(), protocol.StatParams{}); !refusal.Is(err, refusal.BadRequest) {
+		t.Error(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"countersign/internal/classify"
 	"countersign/internal/grant"
+	"countersign/internal/ignore"
 )
 
 const page = "../../docs/policy.md"
@@ -52,11 +53,18 @@ func tables() map[string]string {
 		}
 		deny += fmt.Sprintf("| `%s` | %s | %s |\n", e.Name, e.Why, strings.Join(parts, " "))
 	}
-	return map[string]string{"runs-later": places(classify.RunsLaterTable()), "credentials": places(classify.CredentialTable()),
+	passed := "| directory | what it is | beside |\n|---|---|---|\n"
+	for _, k := range ignore.Directories() {
+		passed += fmt.Sprintf("| `%s` | %s | %s |\n", k.Name, k.Why, code(k.Beside))
+	}
+	for _, k := range ignore.InHome() {
+		passed += fmt.Sprintf("| `~/%s` | %s |  |\n", k.Name, k.Why)
+	}
+	return map[string]string{"passed-over": passed, "runs-later": places(classify.RunsLaterTable()), "credentials": places(classify.CredentialTable()),
 		"marks": marks, "deny": deny}
 }
 
-// T4, R1: the reference page shows the lists as they are. Run with -update to
+// T4, R1, R10: the reference page shows the lists as they are. Run with -update to
 // write them there.
 func TestPageTables(t *testing.T) {
 	text := readPage(t)

@@ -28,9 +28,8 @@ const (
 	Revoke   = "keeper.revoke"
 )
 
-// The reader's methods, the scribe's, and the one that both have.
+// The reader's method for the keeper, the scribe's, and the one that both have.
 const (
-	Read           = "executor.read"
 	Capture        = "executor.capture"
 	FileWrite      = "executor.file-write"
 	Settle         = "executor.settle"
@@ -66,25 +65,6 @@ type CaptureParams struct {
 // handle for each fact that has a regular file, in the same order.
 type CaptureResult struct {
 	Facts []action.Fact `cbor:"facts"`
-}
-
-// ReadParams asks for lines of a text file; lines count from 1, and Lines of 0
-// asks for as many as fit.
-type ReadParams struct {
-	Path  action.Path `cbor:"path"`
-	From  uint64      `cbor:"from,omitempty"`
-	Lines uint64      `cbor:"lines,omitempty"`
-}
-
-// ReadResult is a window of a text file, and the version of the whole.
-type ReadResult struct {
-	Policy  action.Hash    `cbor:"policy" json:"policy"`
-	Path    action.Path    `cbor:"path" json:"path"`
-	Version action.Version `cbor:"version" json:"version"`
-	From    uint64         `cbor:"from" json:"from"`
-	Lines   uint64         `cbor:"lines" json:"lines"` // in Text
-	Total   uint64         `cbor:"total" json:"total"` // in the file
-	Text    string         `cbor:"text" json:"text"`
 }
 
 // Intent is what the keeper has decided and journaled, and all a scribe needs

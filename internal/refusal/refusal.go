@@ -121,6 +121,7 @@ const (
 	NotFound    Code = "not-found"
 	NotRegular  Code = "not-regular"
 	NotText     Code = "not-text"
+	NotImage    Code = "not-image"
 	OtherOwner  Code = "other-owner"
 	SetID       Code = "set-id"
 	NotWritable Code = "not-writable"
@@ -199,6 +200,7 @@ var table = map[Code]entry{
 	NotFound:    {"there is no such file", "", After},
 	NotRegular:  {"it is not a regular file", "", Never},
 	NotText:     {"it is not UTF-8 text", "a binary write names its content type", Never},
+	NotImage:    {"it is no PNG, JPEG, GIF or WebP image by its content", "", Never},
 	OtherOwner:  {"the file belongs to another user", "its owner changes it", After},
 	SetID:       {"the file is set-user-ID or set-group-ID", "the owner changes it by hand", After},
 	NotWritable: {"the person has no write permission there", "the owner gives it", After},

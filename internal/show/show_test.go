@@ -101,6 +101,11 @@ func every(s string, colour bool) string {
 		w.Detail(d)
 	}
 	w.Status(filled[protocol.StatusResult](s))
+	w.Title(action.Path(s))
+	w.Listing(filled[protocol.Listing](s))
+	w.Matches(filled[protocol.GlobResult](s).Matches)
+	w.Stat(filled[protocol.StatFile](s))
+	w.Walked(filled[protocol.Walked](s))
 	w.line("%s", w.Sentence(tx))
 	w.line("%s", Refusal(&refusal.Refusal{Code: refusal.Code(s), What: s, Why: s, Fix: s}))
 	return out.String()

@@ -32,7 +32,9 @@ func rows() []row {
 		{"visible", "", "a leaf: whoever prints may use it"},
 		{"trust", "", "a leaf: whoever relies on a directory asks it"},
 		{"action", "canon refusal visible", "the vocabulary is pure, and everything rests on it"},
-		{"grant", "refusal visible", "places are judged alike by reader, scribe and keeper, by names alone"},
+		{"pattern", "", "a leaf: patterns of paths, for whoever judges or searches by them"},
+		{"ignore", "", "a leaf: what walks pass over, from content and names"},
+		{"grant", "pattern refusal visible", "places are judged alike by reader, scribe and keeper, by names alone"},
 		{"classify", "action canon refusal visible", "consequences are judged from the action and facts, by no policy"},
 		{"policy", "action classify grant refusal visible", "a decision is pure: no disk, no socket, no clock"},
 		{"protocol", "action classify refusal", "data only: what is said, not who says it"},
@@ -44,7 +46,7 @@ func rows() []row {
 		{"confine", "", "an OS room: walls, as data"},
 
 		{"facts", "action beneath grant refusal", "disk facts, found alike by reader and scribe, with no policy"},
-		{"fileread", "action beneath facts grant protocol refusal", "the reader's answers: no way to write"},
+		{"fileread", "action beneath facts grant ignore pattern protocol refusal", "the reader's answers: no way to write"},
 		{"stage", "action beneath facts grant protocol refusal", "the scribe's hands: they obey an intent, and decide nothing"},
 		{"journal", "action canon refusal", "the keeper's record, which knows no state of an action"},
 		{"vault", "action journal refusal", "a view of the same store"},
@@ -94,6 +96,8 @@ func links() []linked {
 		{"action", pure, "pure: no socket, no program, no clock of a log"},
 		{"classify", pure, "pure: judged alike wherever it is judged"},
 		{"grant", pure, "pure: judged alike by reader, scribe and keeper"},
+		{"ignore", pure + " os", "pure: hostile content is read by others"},
+		{"pattern", pure, "pure: judged alike wherever it is judged"},
 		{"consent", pure, "pure: what an approval names is no matter of a store"},
 		{"protocol", pure + " policy grant", "data only"},
 	}

@@ -177,9 +177,9 @@ func TestReaderAnswersItsOwn(t *testing.T) {
 			t.Errorf("capture for uid %d: %v", uid, err)
 		}
 		var text protocol.ReadResult
-		w.must(w.call(uid, "readers/alice", protocol.Read, protocol.ReadParams{Path: in.Targets[0].Path}, &text))
-		if text.Text != "a\n" {
-			t.Errorf("uid %d read %q", uid, text.Text)
+		w.must(w.call(uid, "readers/alice", protocol.Read, protocol.ReadParams{Files: []protocol.ReadWanted{{Path: in.Targets[0].Path}}}, &text))
+		if len(text.Files) != 1 || text.Files[0].Text != "a\n" {
+			t.Errorf("uid %d read %+v", uid, text.Files)
 		}
 	}
 }
