@@ -17,7 +17,7 @@ type Pattern struct {
 	text  string
 	tail  string     // the literal bytes that whatever matches ends with
 	ways  [][]string // the names of the pattern, once for each choice of its braces
-	whole bool       // there are too many choices to look at: anything could match
+	whole bool       // it cannot be looked at name by name: anything could match
 }
 
 // maxWays bounds how many choices of braces are kept apart.
@@ -30,11 +30,16 @@ func Valid(text string) bool { return text != "" && doublestar.ValidatePattern(t
 func Compile(text string) *Pattern {
 	p := &Pattern{text: text, tail: tail(text)}
 	ways, ok := expand(text)
-	if p.whole = !ok; p.whole {
+	// To doublestar a slash is one of the bytes that a negated class matches.
+	if p.whole = !ok || strings.Contains(text, "[!") || strings.Contains(text, "[^"); p.whole {
 		return p
 	}
 	for _, w := range ways {
-		p.ways = append(p.ways, strings.Split(w, "/"))
+		names := strings.Split(w, "/")
+		p.ways = append(p.ways, names)
+		for _, n := range names {
+			p.whole = p.whole || n != "**" && strings.Contains(n, "**") // a `**` that a brace began with
+		}
 	}
 	return p
 }
@@ -117,9 +122,10 @@ func Fixed(text string) (dir, rest string) {
 	return strings.TrimSuffix(text[:end], "/"), text[end:]
 }
 
-// tail gives the literal bytes behind the last byte that means something.
+// tail gives the literal bytes behind the last byte that means something. A
+// slash that they begin with may be part of a `**/` that matches nothing.
 func tail(text string) string {
-	return text[strings.LastIndexAny(text, `*?[]{},\`)+1:]
+	return strings.TrimPrefix(text[strings.LastIndexAny(text, `*?[]{},\`)+1:], "/")
 }
 
 // expand gives a pattern once for each choice of its braces; false where there

@@ -36,7 +36,7 @@ func TestWithin(t *testing.T) {
 			}
 		}
 		dir, rest := Fixed(text)
-		if dir != "" && (!strings.HasPrefix(path, dir+"/") || !Compile(rest).Match(path[len(dir)+1:])) {
+		if dir != "" && path != dir && (!strings.HasPrefix(path, dir+"/") || !Compile(rest).Match(path[len(dir)+1:])) {
 			t.Fatalf("%q matches %q, and from %q %q does not", text, path, dir, rest)
 		}
 	})
@@ -54,6 +54,11 @@ func TestPrunes(t *testing.T) {
 	} {
 		if got := Compile(c.pattern).Within(c.dir); got != c.want {
 			t.Errorf("%q within %q: %v", c.pattern, c.dir, got)
+		}
+	}
+	for text, path := range map[string]string{"**/x": "x", "a/**/": "a", "**/a/**/b": "a/b"} {
+		if !Compile(text).Match(path) {
+			t.Errorf("%q does not match %q", text, path)
 		}
 	}
 	for text, want := range map[string][2]string{
