@@ -56,6 +56,7 @@ func TestGlob(t *testing.T) {
 		{protocol.GlobParams{Pattern: "in/*"}, "g/notes/in/e.go"},
 		{protocol.GlobParams{Pattern: "**/.env"}, ""},
 		{protocol.GlobParams{Pattern: "nothing/**"}, ""},
+		{protocol.GlobParams{Pattern: "notes/*.go"}, ""}, // it is the nested grant's
 		{protocol.GlobParams{Pattern: "a.go/*"}, ""},
 	} {
 		for _, limit := range []uint64{0, 1, 2} {
