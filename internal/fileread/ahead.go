@@ -260,6 +260,9 @@ func (w *walk) judgeNames(ctx context.Context, n *node, d *beneath.Directory, na
 		if m.grant = n.judge.child(m.name, isDir); m.grant == nil {
 			continue
 		}
+		if m.nested = m.grant != speaks; m.nested && w.own {
+			continue
+		}
 		if !w.all && w.passesOver(n, names, &m, inHome) {
 			n.over++
 			continue
@@ -267,9 +270,8 @@ func (w *walk) judgeNames(ctx context.Context, n *node, d *beneath.Directory, na
 		if m.info == nil && (w.look || isDir && m.grant.CrossMounts) && !look(d, &m) {
 			continue
 		}
-		m.nested = m.grant != speaks
 		m.passed = here == 0
-		if isDir && !(m.nested && w.own) {
+		if isDir {
 			m.child = w.childOf(n, &m)
 		}
 		if !m.passed || m.child != nil {

@@ -89,7 +89,7 @@ func (g *globbing) beneath(ctx context.Context, dir, text string, after action.P
 	}
 	p := pattern.Compile(rest)
 	said, err := w.each(ctx, func(s seen) bool {
-		if !p.MatchesName(s.name) || own && s.nested || g.kind != "" && kindOf(s.kind) != g.kind || !p.Match(s.relative()) {
+		if !p.MatchesName(s.name) || g.kind != "" && kindOf(s.kind) != g.kind || !p.Match(s.relative()) {
 			return true
 		}
 		path := s.path()

@@ -45,6 +45,7 @@ func TestGlob(t *testing.T) {
 		{protocol.GlobParams{Pattern: "*.go"}, "g/a.go g/dir.go g/link.go g/\xff.go g/notes/d.go h/f.go"},
 		{protocol.GlobParams{Pattern: "*.go", Kind: "file"}, "g/a.go g/\xff.go g/notes/d.go h/f.go"},
 		{protocol.GlobParams{Pattern: "*.go", Kind: "link"}, "g/link.go"},
+		{protocol.GlobParams{Pattern: "*", Kind: "directory"}, "g/.hidden g/dir.go g/src g/notes/in"},
 		{protocol.GlobParams{Pattern: "**/*.go", Kind: "file"}, "g/.hidden/z.go g/a.go g/src/[x]/y.go g/src/b.go g/src/b_test.go g/src/deep/c.go g/\xff.go g/notes/d.go g/notes/in/e.go h/f.go"},
 		{protocol.GlobParams{Pattern: action.Path(home) + "/g/**/*.go", Kind: "file"}, "g/.hidden/z.go g/a.go g/notes/d.go g/notes/in/e.go g/src/[x]/y.go g/src/b.go g/src/b_test.go g/src/deep/c.go g/\xff.go"},
 		{protocol.GlobParams{Pattern: action.Path(home) + "/g/src/*_test.go"}, "g/src/b_test.go"},
@@ -55,6 +56,7 @@ func TestGlob(t *testing.T) {
 		{protocol.GlobParams{Pattern: "in/*"}, "g/notes/in/e.go"},
 		{protocol.GlobParams{Pattern: "**/.env"}, ""},
 		{protocol.GlobParams{Pattern: "nothing/**"}, ""},
+		{protocol.GlobParams{Pattern: "notes/*.go"}, ""}, // it is the nested grant's
 		{protocol.GlobParams{Pattern: "a.go/*"}, ""},
 	} {
 		for _, limit := range []uint64{0, 1, 2} {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"countersign/internal/action"
+	"countersign/internal/beneath"
 	"countersign/internal/grant"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
@@ -86,6 +87,20 @@ func TestSecretsAreKept(t *testing.T) {
 	must(t, err)
 	if second, err := s.look(context.Background(), set); err != nil || second != first {
 		t.Errorf("looked again: %v", err)
+	}
+	root, err := beneath.OpenRoot(home)
+	must(t, err)
+	defer root.Close()
+	known, ssh := *first.dirs[".ssh"], way{rel: ".ssh"}
+	for _, known.fresh = range []bool{true, false} {
+		d, err := lookInto(context.Background(), root, ssh, &known, make([]byte, readBuffer))
+		if err != nil || (d == &known) == known.fresh {
+			t.Errorf("changed shortly before: %v; looked into again: %v, %v", known.fresh, d != &known, err)
+		}
+	}
+	put(t, home, ".ssh/now")
+	if d, err := lookInto(context.Background(), root, ssh, nil, make([]byte, readBuffer)); err != nil || !d.fresh {
+		t.Errorf("%+v, %v", d, err)
 	}
 	first.whole = false
 	if err := first.refuse("x", identity{1, 1}); !refusal.Is(err, refusal.Denied) {

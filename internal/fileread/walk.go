@@ -40,7 +40,7 @@ type walking struct {
 	path  action.Path // where it starts: a directory, or one file
 	after action.Path // the place that it goes on behind; empty from the start
 	all   bool        // pass over nothing
-	own   bool        // stay out of nested grants
+	own   bool        // meet nothing of nested grants, their roots included
 	look  bool        // give each place's Info
 
 	// enter says whether to go into a directory, by its path relative to the

@@ -99,7 +99,7 @@ func (u *Under) Enter(name string) *Under {
 		return child
 	}
 	for _, h := range u.home {
-		if len(h.names) > 1 && matches(h.names[:1], fold(name)) {
+		if len(h.names) > 1 && alike(h.names[0], name) && matches(h.names[:1], fold(name)) {
 			child.home = append(child.home, homely{h.names[1:], h.entry})
 		}
 	}
@@ -192,14 +192,14 @@ func (u *Under) denies(name string, isDir bool) bool {
 		return true
 	}
 	for _, h := range u.home {
-		if len(h.names) == 1 && matches(h.names, fold(name)) {
+		if len(h.names) == 1 && alike(h.names[0], name) && matches(h.names, fold(name)) {
 			return true
 		}
 	}
 	for _, list := range [][]filed{denyIndex.names[lower(name[0])], denyIndex.names['*']} {
 		for i := range list {
 			k := &list[i]
-			if k.last && isDir || !endsAlike(k.pattern, name) || u.set.Deny.lifted(k.entry) {
+			if k.last && isDir || !alike(k.pattern, name) || u.set.Deny.lifted(k.entry) {
 				continue
 			}
 			n := fold(name)
@@ -211,11 +211,11 @@ func (u *Under) denies(name string, isDir bool) bool {
 	return false
 }
 
-// endsAlike says whether a pattern of the deny list could match a name, by the
-// last byte of each.
-func endsAlike(pattern, name string) bool {
-	end := pattern[len(pattern)-1]
-	return end == '*' || end == '?' || end == ']' || end == lower(name[len(name)-1])
+// alike says whether a pattern of the deny list could match a name, by the
+// first and last byte of each.
+func alike(pattern, name string) bool {
+	could := func(p, n byte) bool { return p == lower(n) || strings.IndexByte(`*?[]\`, p) >= 0 }
+	return could(pattern[0], name[0]) && could(pattern[len(pattern)-1], name[len(name)-1])
 }
 
 // homely gives the patterns of the home that are in force, name by name.
