@@ -110,7 +110,7 @@ func (s *Stager) Carry(in protocol.Intent) (protocol.Outcome, []*os.File, error)
 		return protocol.Outcome{}, nil, err
 	}
 	defer w.close()
-	defer s.locks.lock(w.landings())()
+	defer s.locks.lock(landingsOf(in))()
 	if s.isSettled(in.ID) {
 		return protocol.Outcome{}, nil, refusal.New(refusal.WrongState, "intent "+string(in.ID), "it was settled before it arrived")
 	}
