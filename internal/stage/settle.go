@@ -28,7 +28,7 @@ func (s *Stager) Settle(in protocol.Intent) (protocol.Outcome, []*os.File, error
 	s.settled[in.ID] = true
 	s.mu.Unlock()
 	defer s.locks.lock(landingsOf(in))() // what is found before that, a Carry may change
-	w, err := s.find(in)
+	w, err := s.find(in, capturedAt(in))
 	if err != nil {
 		return unknown(in, "its place cannot be looked at: "+err.Error()), nil, nil
 	}
@@ -39,6 +39,16 @@ func (s *Stager) Settle(in protocol.Intent) (protocol.Outcome, []*os.File, error
 	}
 	out, files := settling.settle()
 	return out, files, nil
+}
+
+// capturedAt gives the targets that an intent was captured at, with the links that
+// led there resolved as they were then: one of them may be what it changed.
+func capturedAt(in protocol.Intent) []action.Target {
+	targets := make([]action.Target, len(in.Facts))
+	for i, f := range in.Facts {
+		targets[i] = action.Target{Path: f.Resolved(), How: action.ToEntry}
+	}
+	return targets
 }
 
 func unknown(in protocol.Intent, words string) protocol.Outcome {

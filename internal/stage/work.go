@@ -44,10 +44,10 @@ type change struct {
 	out       protocol.PathOutcome
 }
 
-// find resolves and judges every path of an intent.
-func (s *Stager) find(in protocol.Intent) (*work, error) {
+// find resolves and judges the targets of an intent's paths.
+func (s *Stager) find(in protocol.Intent, targets []action.Target) (*work, error) {
 	w := &work{Stager: s, in: in, made: make(map[identity]bool)}
-	for i, t := range in.Action.Targets() {
+	for i, t := range targets {
 		found, err := s.cfg.Finder.Find(grant.Write, t)
 		if err != nil {
 			w.close()
@@ -55,7 +55,7 @@ func (s *Stager) find(in protocol.Intent) (*work, error) {
 		}
 		w.changes = append(w.changes, &change{
 			Stager: s, what: found.Path.String(), found: found, fact: in.Facts[i],
-			place: found.Place, aside: found.Place.Beside(in.Staged[i]), out: protocol.PathOutcome{Path: t.Path},
+			place: found.Place, aside: found.Place.Beside(in.Staged[i]), out: protocol.PathOutcome{Path: in.Facts[i].Path},
 		})
 	}
 	return w, nil
