@@ -56,15 +56,15 @@ func (w *work) makeParent(c *change) error {
 		}
 		return refusal.New(refusal.Changed, c.what, "")
 	}
-	c.parents = append(c.parents, c.place)
-	c.place, c.aside = in, in.Beside(c.aside.Name)
 	if made {
 		c.made++
 		w.made[identityOf(in)] = true
-	}
-	if !w.made[identityOf(in)] {
+	} else if !w.made[identityOf(in)] {
+		in.Close()
 		return refusal.New(refusal.Changed, c.what, "")
 	}
+	c.parents = append(c.parents, c.place)
+	c.place, c.aside = in, in.Beside(c.aside.Name)
 	return nil
 }
 
