@@ -51,8 +51,8 @@ func (c *interrupted) does() action.Does {
 	return action.Replaces
 }
 
-// look sees what stands under both names of the i-th change of an action.
-func (c *interrupted) look(a action.Action, i int, umask uint32) error {
+// see finds what stands under both names of the i-th change of an action.
+func (c *interrupted) see(a action.Action, i int, umask uint32) error {
 	at, err := c.snapshot(c.place)
 	if err != nil {
 		return err
@@ -62,6 +62,9 @@ func (c *interrupted) look(a action.Action, i int, umask uint32) error {
 		return err
 	}
 	c.at, c.beside = c.kindOf(at), c.kindOf(beside)
+	if c.beside == base && beside.Version.Kind == action.Regular && c.inUse(c.aside) {
+		c.beside = other // whoever waited for the lease of a scribe that was killed writes to it now
+	}
 	if c.beside == other && c.want.Kind == action.Regular {
 		before := action.Before{Fact: c.fact}
 		if c.at == base {
@@ -118,7 +121,7 @@ func (c *interrupted) isPlanned(v *action.Version) bool {
 // planned and nobody is about to write to it.
 func (c *interrupted) takeUp() {
 	if c.links() {
-		if v, err := c.change.look(c.place); err == nil && c.isPlanned(v) {
+		if v, err := c.look(c.place); err == nil && c.isPlanned(v) {
 			c.staged = &staged{version: *v}
 		}
 		return
@@ -129,6 +132,13 @@ func (c *interrupted) takeUp() {
 		return
 	}
 	c.staged = &staged{lease: *held, version: *v}
+}
+
+// inUse says whether somebody has the file at a place open for writing.
+func (c *interrupted) inUse(p *beneath.Place) bool {
+	held, _, err := c.hold(p)
+	defer held.release()
+	return err != nil || held.broken()
 }
 
 // whole gives the bytes that the i-th change of an action makes of what was

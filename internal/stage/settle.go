@@ -76,7 +76,7 @@ func (w *work) lookAround() (*settling, error) {
 		if !c.whereItWas() {
 			return nil, refusal.New(refusal.Changed, c.what, "its directory is not the one it was")
 		}
-		if err := one.look(w.in.Action, i, w.cfg.Umask); err != nil {
+		if err := one.see(w.in.Action, i, w.cfg.Umask); err != nil {
 			return nil, err
 		}
 		s.changes = append(s.changes, one)
