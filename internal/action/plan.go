@@ -200,7 +200,11 @@ func (r Restore) plan(b Before) (Planned, error) {
 func (p Planned) finish(name string) (Planned, error) {
 	h := HashOf(p.New)
 	p.Result.Hash, p.Result.Size = &h, uint64(len(p.New))
-	if p.Does == Replaces && p.Group && p.Result.Is(p.Fact) {
+	is := p.Result
+	if v := p.Fact.Base.Version; v != nil && !p.Group {
+		is.GID = v.GID // nothing is to be done about it
+	}
+	if p.Does == Replaces && is.Is(p.Fact) {
 		return Planned{}, refusal.New(refusal.NoChange, name, "")
 	}
 	return p, nil

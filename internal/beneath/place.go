@@ -89,12 +89,18 @@ func (o Options) how(flags uint64) *unix.OpenHow {
 	return &how
 }
 
-func (p *Place) locate(fd int) error {
+// identify notes which directory the place is in.
+func (p *Place) identify() error {
 	st, err := Fstat(p.Dir)
-	if err != nil {
+	p.id = identity{st.Dev, st.Ino}
+	return err
+}
+
+// locate notes where the place is, besides.
+func (p *Place) locate(fd int) error {
+	if err := p.identify(); err != nil {
 		return err
 	}
-	p.id = identity{st.Dev, st.Ino}
 	dir, err := realPath(fd)
 	if err != nil {
 		return err
@@ -116,9 +122,10 @@ func (p *Place) Landing() action.Landing {
 	return action.Landing{Dev: p.id.dev, Ino: p.id.ino, Name: action.Path(p.name())}
 }
 
-// Beside is another name in the same directory.
+// Beside is another name in the same directory, which both hold.
 func (p *Place) Beside(name string) *Place {
-	return &Place{Dir: p.Dir, Name: name, Real: strings.TrimSuffix(p.Real, p.Name) + name, id: p.id}
+	cut := func(path string) string { return strings.TrimSuffix(path, p.Name) + name }
+	return &Place{Dir: p.Dir, Missing: p.Missing, Name: name, Real: cut(p.Real), Under: cut(p.Under), id: p.id}
 }
 
 // Enter opens the first of the missing directories, once it has been made, and
@@ -129,11 +136,39 @@ func (p *Place) Enter() (*Place, error) {
 		return nil, err
 	}
 	in := &Place{Dir: os.NewFile(uintptr(fd), "directory"), Missing: p.Missing[1:], Name: p.Name, Real: p.Real, Under: p.Under}
-	st, err := Fstat(in.Dir)
-	if err != nil {
+	if err := in.identify(); err != nil {
 		in.Close()
 		return nil, err
 	}
-	in.id = identity{st.Dev, st.Ino}
 	return in, nil
+}
+
+// Above is the place of the directory that p's directory handle is of: its name
+// in the one above it, no further up than the root. The error is a system
+// call's: ENOENT where it no longer stands there under the name it had.
+func (p *Place) Above() (*Place, error) {
+	under := strings.TrimSuffix(strings.TrimSuffix(p.Under, p.name()), "/")
+	if under == "" {
+		return nil, unix.ENOENT
+	}
+	fd, err := unix.Openat(int(p.Dir.Fd()), "..", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	up := &Place{
+		Dir: os.NewFile(uintptr(fd), "directory"), Name: under[strings.LastIndexByte(under, '/')+1:],
+		Real: strings.TrimSuffix(p.Real, "/"+p.name()), Under: under,
+	}
+	at, err := up.Stat()
+	if err == nil && (identity{at.Dev, at.Ino}) != p.id {
+		err = unix.ENOENT
+	}
+	if err == nil {
+		err = up.identify()
+	}
+	if err != nil {
+		up.Close()
+		return nil, err
+	}
+	return up, nil
 }

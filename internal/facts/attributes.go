@@ -12,10 +12,11 @@ import (
 	"countersign/internal/action"
 )
 
+// The attributes that are access control lists: a file's own, and the one that
+// a directory gives to what is made in it.
 const (
-	accessACL = "system.posix_acl_access"
-	// DefaultACL is a directory's: what a new file in it takes.
-	DefaultACL = "system.posix_acl_default"
+	AccessACL  = "system.posix_acl_access"
+	defaultACL = "system.posix_acl_default"
 )
 
 // Attributes lists the extended attributes that a file put in this one's place
@@ -32,7 +33,7 @@ func Attributes(file *os.File) (kept []action.Attribute, lost []string, err erro
 		if kernels(n) {
 			continue
 		}
-		if n != accessACL && !strings.HasPrefix(n, "user.") {
+		if n != AccessACL && !strings.HasPrefix(n, "user.") {
 			lost = append(lost, "attribute "+action.Path(n).String())
 			continue
 		}
@@ -95,10 +96,10 @@ func whole(get func([]byte) (int, error)) ([]byte, error) {
 	return nil, unix.ERANGE
 }
 
-// defaultACL gives the permissions in a directory's default access control
-// list; nil where it has none.
-func defaultACL(dir *os.File) (*uint32, error) {
-	b, err := attribute(dir, DefaultACL)
+// defaultOf gives the permissions in a directory's default access control list;
+// nil where it has none.
+func defaultOf(dir *os.File) (*uint32, error) {
+	b, err := attribute(dir, defaultACL)
 	if errors.Is(err, unix.ENODATA) || errors.Is(err, unix.ENOTSUP) {
 		return nil, nil
 	}

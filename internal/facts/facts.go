@@ -130,7 +130,7 @@ func (f Finder) Look(found *Found) (action.Before, *os.File, error) {
 		Path: found.Path, Real: found.Real, Follows: found.Follows, Base: action.Base{Landing: found.Place.Landing()},
 	}}
 	var err error
-	if before.Fact.Default, err = defaultACL(found.Place.Dir); err != nil {
+	if before.Fact.Default, err = defaultOf(found.Place.Dir); err != nil {
 		return before, nil, beneath.Refuse(what, err)
 	}
 	if found.entry {
@@ -205,22 +205,14 @@ func (f Finder) group(dir *os.File, st beneath.Stat, fact *action.Fact) error {
 	}
 	fact.AnyGroup = true
 	fact.NotKept = append(fact.NotKept, fmt.Sprintf("group %d", st.Gid))
+	fact.Attributes = slices.DeleteFunc(fact.Attributes, func(a action.Attribute) bool {
+		if a.Name == AccessACL { // what it gives the group would be another group's
+			fact.NotKept = append(fact.NotKept, "attribute "+a.Name.String()+", which names the group")
+		}
+		return a.Name == AccessACL
+	})
 	return nil
 }
 
 // Replaced refuses if the grant's root is no longer the directory it was.
 func (f *Found) Replaced() error { return f.root.Replaced(f.Grant.Root) }
-
-// Above gives the place of the n-th directory above the found one, counted from
-// 1, beneath the grant's root.
-func (f *Found) Above(n int) (*beneath.Place, error) {
-	dir := f.Place.Under
-	for range n {
-		i := strings.LastIndexByte(dir, '/')
-		if i < 0 {
-			return nil, refusal.New(refusal.NotFound, f.Path.String(), "the grant's root is nearer")
-		}
-		dir = dir[:i]
-	}
-	return f.root.Find(f.Path.String(), dir, beneath.Options{CrossMounts: f.Grant.CrossMounts})
-}

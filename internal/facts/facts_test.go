@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,5 +196,139 @@ func TestLook(t *testing.T) {
 	f.UID++ // as if it were another's
 	if _, err := look(f, grant.Write, home+"/f"); !refusal.Is(err, refusal.OtherOwner) {
 		t.Error(err)
+	}
+}
+
+// S4 S21: a fact says where links led, and of a link that is itself to go what
+// it points to; where the grant follows none it is refused, and one that leads
+// to a denied place, or is another user's, is in either case.
+func TestLinks(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	home := t.TempDir()
+	must(t, os.MkdirAll(home+"/dir", 0o755), os.Mkdir(home+"/.ssh", 0o700), os.WriteFile(home+"/dir/f", []byte("text"), 0o644),
+		os.WriteFile(home+"/.ssh/id", nil, 0o600))
+	for name, to := range map[string]string{"link": "dir/f", "way": "dir", "keys": ".ssh", "key": ".ssh/id", "out": "/etc/passwd"} {
+		must(t, os.Symlink(to, home+"/"+name))
+	}
+	g := grant.Grant{Root: home, MaxFileSize: 1 << 20, FollowLinks: true}
+	for path, want := range map[string]string{"link": "dir/f", "way/f": "dir/f", "way/new": "dir/new", "dir/f": "", "new/f": ""} {
+		before, err := look(finder(home, g), grant.Write, home+"/"+path)
+		must(t, err)
+		resolved := action.Path(home + "/" + path)
+		if want != "" {
+			resolved = action.Path(home + "/" + want)
+		}
+		if f := before.Fact; f.Resolved() != resolved || f.Real != resolved || (f.Follows != "") != (want != "") || f.Target != "" {
+			t.Errorf("%s: %+v", path, f)
+		}
+	}
+	for path, code := range map[string]refusal.Code{"keys/id": refusal.Denied, "key": refusal.Denied, "keys/new": refusal.Denied, "out": refusal.Link} {
+		if _, err := look(finder(home, g), grant.Write, home+"/"+path); !refusal.Is(err, code) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	entry := func(f Finder, path string) (action.Before, error) {
+		found, err := f.Find(grant.Write, action.Target{Path: action.Path(home + "/" + path), How: action.ToEntry})
+		if err != nil {
+			return action.Before{}, err
+		}
+		defer found.Close()
+		before, file, err := f.Look(found)
+		if file != nil {
+			file.Close()
+		}
+		return before, err
+	}
+	g.FollowLinks = false
+	if _, err := look(finder(home, g), grant.Write, home+"/link"); !refusal.Is(err, refusal.Link) {
+		t.Error(err)
+	}
+	for path, to := range map[string]string{"link": "dir/f", "out": "/etc/passwd", "key": ".ssh/id"} {
+		before, err := entry(finder(home, g), path)
+		f := before.Fact
+		if err != nil || string(f.Target) != to || f.Base.Version.Kind != action.Symlink || string(before.Content) != to || !before.Read || f.Follows != "" {
+			t.Errorf("%s: %+v, %v", path, before, err)
+		}
+	}
+	f := finder(home, g)
+	f.UID++
+	if _, err := entry(f, "link"); !refusal.Is(err, refusal.OtherOwner) {
+		t.Error(err)
+	}
+}
+
+// S9: a group that a new file would not get and the person may not give, and an
+// access control list that names it, are facts before anybody is asked; a group
+// that the directory gives, or one of the person's, is kept.
+func TestGroupNotKept(t *testing.T) {
+	home, ok := testas.Prepared(t, testas.Person, func() string {
+		dir := testas.Dir(t)
+		list := []byte("\x02\x00\x00\x00" + "\x01\x00\x06\x00\xff\xff\xff\xff" + "\x02\x00\x04\x00\x39\x30\x00\x00" + "\x04\x00\x04\x00\xff\xff\xff\xff" +
+			"\x10\x00\x04\x00\xff\xff\xff\xff" + "\x20\x00\x00\x00\xff\xff\xff\xff")
+		must(t, os.Mkdir(dir+"/given", 0o755), os.Chown(dir+"/given", testas.Person, 4242), os.Chmod(dir+"/given", 0o755|os.ModeSetgid))
+		for name, gid := range map[string]int{"own": testas.Person, "foreign": 4242, "listed": 4242, "given/f": 4242, "given/other": 4243} {
+			must(t, os.WriteFile(dir+"/"+name, nil, 0o640), os.Chown(dir+"/"+name, testas.Person, gid))
+		}
+		must(t, unix.Setxattr(dir+"/listed", AccessACL, list, 0), unix.Setxattr(dir+"/own", AccessACL, list, 0))
+		return dir
+	})
+	if !ok {
+		return
+	}
+	for name, want := range map[string][]string{
+		"own": nil, "foreign": {"group 4242"}, "listed": {"group 4242", "attribute " + AccessACL + ", which names the group"},
+		"given/f": nil, "given/other": {"group 4243"},
+	} {
+		before, err := look(finder(home, grant.Grant{Root: home, MaxFileSize: 1 << 20}), grant.Write, home+"/"+name)
+		must(t, err)
+		if f := before.Fact; !slices.Equal(f.NotKept, want) || f.AnyGroup != (want != nil) || (len(f.Attributes) == 1) != (name == "own") {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// S9: what a directory's default access control list gives to a new file is a
+// fact, as the kernel spells such a list; one that it could not have written is
+// refused rather than guessed at.
+func TestPermissions(t *testing.T) {
+	entry := func(tag, perm byte) string { return string([]byte{tag, 0, perm, 0, 0xff, 0xff, 0xff, 0xff}) }
+	const head = "\x02\x00\x00\x00"
+	for list, want := range map[string]uint32{
+		head + entry(1, 7) + entry(4, 5) + entry(0x20, 1):                                0o751,
+		head + entry(1, 6) + entry(4, 7) + entry(0x10, 4) + entry(0x20, 0):               0o640,
+		head + entry(1, 6) + entry(0x10, 4) + entry(4, 7) + entry(0x20, 0):               0o640,
+		head + entry(1, 7) + entry(2, 7) + entry(4, 0) + entry(0x10, 5) + entry(0x20, 4): 0o754,
+		head: 0,
+	} {
+		if mode, ok := permissions([]byte(list)); !ok || mode != want {
+			t.Errorf("%x: %04o, %v", list, mode, ok)
+		}
+	}
+	for _, list := range []string{"", "\x02", "\x01\x00\x00\x00", head + "\x01", head + entry(1, 7)[:7], "\x02\x00\x00\x01" + entry(1, 7)} {
+		if mode, ok := permissions([]byte(list)); ok {
+			t.Errorf("%x: %04o", list, mode)
+		}
+	}
+}
+
+// S9: attributes beyond the bound are not carried, and named.
+func TestAttributesAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	testas.Root(t)
+	must(t, unix.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"))
+	defer unix.Unmount(dir, unix.MNT_DETACH)
+	must(t, os.WriteFile(dir+"/f", nil, 0o644))
+	if err := unix.Setxattr(dir+"/f", "user.a", make([]byte, action.MaxAttributes), 0); err != nil {
+		t.Skipf("no room for large attributes here: %v", err)
+	}
+	must(t, unix.Setxattr(dir+"/f", "user.b", []byte("small"), 0), unix.Setxattr(dir+"/f", "trusted.c", nil, 0))
+	f, err := os.Open(dir + "/f")
+	must(t, err)
+	defer f.Close()
+	kept, lost, err := Attributes(f)
+	if want := []string{"attribute trusted.c", "attribute user.a, for its size"}; err != nil || len(kept) != 1 || kept[0].Name != "user.b" || !slices.Equal(lost, want) {
+		t.Errorf("%q, %q, %v", kept, lost, err)
 	}
 }

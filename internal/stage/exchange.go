@@ -16,23 +16,30 @@ import (
 // holdOld opens the file at the target and takes a lease on it, and says which
 // version stands there under the lease; none where nothing does.
 func (c *change) holdOld() (*action.Version, error) {
-	if v := c.fact.Base.Version; v != nil && v.Kind == action.Symlink {
+	base := c.fact.Base.Version
+	if base == nil || base.Kind == action.Symlink {
 		return c.look(c.place)
 	}
-	f, err := c.place.Open(c.what)
+	old, v, err := c.hold(c.place)
+	if old != nil {
+		c.old, c.out.NoLease = old, old.none
+	}
+	return v, err
+}
+
+// hold opens the file at a place and takes a lease on it, and says which version
+// it is under the lease; neither where nothing is there.
+func (c *change) hold(p *beneath.Place) (*lease, *action.Version, error) {
+	f, err := p.Open(c.what)
 	if err != nil || f == nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if c.fact.Base.Version == nil {
-		v, err := versionOf(c.what, f)
-		f.Close()
-		return v, err
+	held, err := c.lease(c.what, f)
+	if err != nil {
+		return nil, nil, err
 	}
-	if c.old, err = c.lease(c.what, f); err != nil {
-		return nil, err
-	}
-	c.out.NoLease = c.old.none
-	return versionOf(c.what, f)
+	v, err := versionOf(c.what, f)
+	return held, v, err
 }
 
 func versionOf(what string, f *os.File) (*action.Version, error) {
@@ -102,19 +109,22 @@ func (c *change) displacedBase() bool {
 		return true
 	}
 	v, err := c.look(c.aside)
-	return err == nil && v != nil && c.fact.Base.Version.SameDisplaced(*v) && !c.old.broken()
+	return err == nil && c.isBase(v) && !c.old.broken()
 }
 
-// landed removes the verified displaced file, and fills in what became of the
-// path. Nothing that fails from here on makes it an error.
-func (c *change) landed() {
+// isBase says whether a version is the captured one, which was moved since.
+func (c *change) isBase(v *action.Version) bool {
 	base := c.fact.Base.Version
+	return v != nil && base != nil && base.SameDisplaced(*v)
+}
+
+// landed fills in what became of the path, and lets go of the new file: who
+// waits for it may write to it.
+func (c *change) landed() {
 	c.out.Did = didOf(c.planned.Does)
-	if base != nil {
+	if base := c.fact.Base.Version; base != nil {
 		c.out.Links = base.Links - 1
 		c.out.NotKept = c.fact.NotKept
-		c.unlinkAside("removing the old file, which stays as " + c.aside.Name)
-		c.note("closing the old file", c.old.release())
 	}
 	if c.staged != nil {
 		v := c.staged.restamped(c.place)
@@ -149,13 +159,47 @@ func (s *staged) restamped(p *beneath.Place) action.Version {
 	return s.version
 }
 
-func (c *change) unlinkAside(what string) {
-	err := c.cfg.At(Unlink, c.fact.Path)
-	if err == nil {
-		err = unix.Unlinkat(int(c.place.Dir.Fd()), c.aside.Name, 0)
-	}
-	c.note(what, err)
+// letOld lets go of the old file before it is removed.
+func (c *change) letOld() {
+	c.note("closing the old file", c.old.release())
+	c.old = nil
 }
+
+// removeOld removes the displaced file, which was verified, unless
+// somebody wrote to it since: then it is nothing to delete, and false. A removal
+// that fails is noted.
+func (c *change) removeOld() bool {
+	defer c.letOld()
+	err := c.cfg.At(Unlink, c.fact.Path)
+	if err == nil && !c.stillBase() {
+		c.note("removing the old file", errors.New("it is not as it was"))
+		return false
+	}
+	if err == nil {
+		err = c.unlink()
+	}
+	c.note("removing the old file, which stays as "+c.aside.Name, err)
+	return true
+}
+
+// stillBase looks once more at a displaced file: briefly where the lease on it
+// was kept, or else whole and under a new one.
+func (c *change) stillBase() bool {
+	if c.old != nil {
+		st, err := c.aside.Stat()
+		v := beneath.VersionOf(st, c.fact.Base.Version.Hash)
+		return err == nil && c.isBase(&v) && !c.old.broken()
+	}
+	if c.links() {
+		return c.displacedBase()
+	}
+	held, v, err := c.hold(c.aside)
+	c.old = held
+	return err == nil && c.isBase(v) && !held.broken()
+}
+
+// unlink removes what stands under the staged name.
+func (c *change) unlink() error { return unix.Unlinkat(int(c.place.Dir.Fd()), c.aside.Name, 0) }
 
 // note notes what failed once the change had landed.
 func (c *change) note(what string, err error) {

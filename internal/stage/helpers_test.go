@@ -137,22 +137,26 @@ func all(actions ...action.Action) action.Action {
 }
 
 // look finds the facts of an action, as a reader does.
-func (h *home) look(a action.Action) ([]action.Before, error) {
-	var befores []action.Before
+func (h *home) look(a action.Action) (befores []action.Before, err error) {
 	for _, target := range a.Targets() {
-		found, err := h.cfg.Finder.Find(grant.Write, target)
+		before, err := h.before(target)
 		if err != nil {
 			return nil, err
 		}
-		defer found.Close()
-		before, file, err := h.cfg.Finder.Look(found)
-		if err != nil {
-			return nil, err
-		}
-		file.Close() // nil is fine
 		befores = append(befores, before)
 	}
 	return befores, nil
+}
+
+func (h *home) before(target action.Target) (action.Before, error) {
+	found, err := h.cfg.Finder.Find(grant.Write, target)
+	if err != nil {
+		return action.Before{}, err
+	}
+	defer found.Close()
+	before, file, err := h.cfg.Finder.Look(found)
+	file.Close() // nil is fine
+	return before, err
 }
 
 // plan makes the intent of an action on disk as it is now, as a keeper does.

@@ -13,6 +13,8 @@ import (
 
 // lease is a file that is held open, with a read lease where one can be had:
 // while it is held, another program's open for writing waits, and is noticed.
+// What is done to the file without opening it for writing (its mode, its name)
+// waits for nobody.
 type lease struct {
 	file *os.File
 	none string // why there is no lease; empty where there is one
@@ -52,9 +54,10 @@ func (s *Stager) lease(what string, f *os.File) (*lease, error) {
 }
 
 // broken says whether another program has opened the file for writing, or is
-// waiting to, since the lease was taken.
+// waiting to, since the lease was taken. What is held without a lease is not
+// known to be.
 func (l *lease) broken() bool {
-	if l == nil || l.none != "" {
+	if l == nil || l.file == nil || l.none != "" {
 		return false
 	}
 	held, err := unix.FcntlInt(l.file.Fd(), unix.F_GETLEASE, 0)

@@ -3,7 +3,9 @@ package stage
 import (
 	"bytes"
 	"encoding/binary"
+	"maps"
 	"os"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -16,18 +18,26 @@ import (
 	"countersign/internal/testas"
 )
 
-// acl is an access control list as the kernel reads it, that gives one more
-// user reading.
-func acl() []byte {
+// acl is an access control list as the kernel reads it (acl(5)): what owner,
+// group and others may do, more users by number, and a mask where there is one.
+func acl(owner uint16, users map[uint32]uint16, group uint16, mask *uint16, other uint16) []byte {
 	type entry struct {
 		Tag, Perm uint16
 		ID        uint32
 	}
+	const none = ^uint32(0)
+	entries := []entry{{0x01, owner, none}}
+	for _, id := range slices.Sorted(maps.Keys(users)) {
+		entries = append(entries, entry{0x02, users[id], id})
+	}
+	entries = append(entries, entry{0x04, group, none})
+	if mask != nil {
+		entries = append(entries, entry{0x10, *mask, none})
+	}
+	entries = append(entries, entry{0x20, other, none})
 	var b bytes.Buffer
 	binary.Write(&b, binary.LittleEndian, uint32(2))
-	binary.Write(&b, binary.LittleEndian, []entry{
-		{0x01, 6, ^uint32(0)}, {0x02, 4, 12345}, {0x04, 4, ^uint32(0)}, {0x10, 4, ^uint32(0)}, {0x20, 0, ^uint32(0)},
-	})
+	binary.Write(&b, binary.LittleEndian, entries)
 	return b.Bytes()
 }
 

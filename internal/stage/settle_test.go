@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"countersign/internal/action"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
@@ -60,7 +62,16 @@ func TestSettle(t *testing.T) {
 		"replace, got in between":    {"replace", func(h *home) { h.renameOver("f", "theirs"); swapped(h) }, protocol.NotLanded, files{"f": "theirs"}, protocol.Unknown},
 		"replace, two got in":        {"replace", func(h *home) { h.renameOver("f", "first"); swapped(h); h.renameOver("f", "second") }, protocol.Unknown, files{"f": "second", beside: "first"}, ""},
 		"replace, staged is edited":  {"replace", func(h *home) { h.staged("another", 0o640); h.renameOver("f", "theirs") }, protocol.Unknown, files{"f": "theirs", beside: "another"}, ""},
+		"replace, only zeros":        {"replace", func(h *home) { h.staged("\x00\x00\x00", 0o640) }, protocol.NotLanded, files{"f": "old"}, ""},
+		"replace, zeros behind":      {"replace", func(h *home) { h.staged("n\x00\x00", 0o640) }, protocol.NotLanded, files{"f": "old"}, ""},
+		"replace, another's aside":   {"replace", func(h *home) { h.staged("theirs", 0o644) }, protocol.Unknown, files{"f": "old", beside: "theirs"}, ""},
+		"replace, longer aside":      {"replace", func(h *home) { h.staged("new, and more", 0o640) }, protocol.Unknown, files{"f": "old", beside: "new, and more"}, ""},
+		"edit, half staged":          {"edit", func(h *home) { h.staged("ne", 0o600) }, protocol.NotLanded, files{"f": "old"}, ""},
+		"edit, another's aside":      {"edit", func(h *home) { h.staged("theirs", 0o600) }, protocol.Unknown, files{"f": "old", beside: "theirs"}, ""},
+		"edit, exchanged":            {"edit", swapped, protocol.Landed, files{"f": "new"}, ""},
 
+		"create, another aside": {"create", func(h *home) { h.staged("theirs", 0o644) }, protocol.Unknown, files{"f": "old", beside: "theirs"}, ""},
+		"create, zeros staged":  {"create", func(h *home) { h.staged("ne\x00", 0o644) }, protocol.NotLanded, files{"f": "old"}, ""},
 		"create, not begun":     {"create", func(h *home) {}, protocol.NotLanded, files{"f": "old"}, ""},
 		"create, half staged":   {"create", func(h *home) { h.staged("ne", 0o600) }, protocol.NotLanded, files{"f": "old"}, ""},
 		"create, staged":        {"create", func(h *home) { h.staged("new", 0o644) }, protocol.NotLanded, files{"f": "old"}, ""},
@@ -82,7 +93,7 @@ func TestSettle(t *testing.T) {
 			h := newHome(t)
 			h.put("f", "old", 0o640)
 			in := h.intent(map[string]action.Action{
-				"replace": h.write("f", "new"), "create": h.write("g", "new"), "delete": h.delete("f"),
+				"replace": h.write("f", "new"), "edit": h.edit("f", "old", "new"), "create": h.write("g", "new"), "delete": h.delete("f"),
 			}[c.does])
 			c.disk(h)
 			h.settles(in, c.result, c.want)
@@ -261,4 +272,137 @@ func TestSettleIsNotBounded(t *testing.T) {
 	h.cfg.AutoBytes, h.cfg.AskedText = 1, 1
 	h.refused(in, refusal.TooLongToAuto)
 	h.settles(in, protocol.NotLanded, map[string]string{"f": "old"})
+}
+
+// S14 S19: what somebody has open for writing is neither removed nor moved by
+// settling: a displaced file that they hold is given its place again, and a new
+// one that they hold stands, and is told.
+func TestSettleInUse(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	for name, c := range map[string]struct {
+		held   string
+		result protocol.Result
+		want   map[string]string
+	}{
+		"the old file": {beside, protocol.NotLanded, map[string]string{"f": "old"}},
+		"the new file": {"f", protocol.Landed, map[string]string{"f": "new"}},
+	} {
+		h := newHome(t)
+		h.put("f", "old", 0o640)
+		in := h.intent(h.write("f", "new"))
+		swapped(h)
+		f, err := os.OpenFile(h.path(c.held), os.O_WRONLY, 0)
+		must(t, err)
+		out, files, err := h.Settle(in)
+		must(t, err, f.Close())
+		for _, f := range files {
+			f.Close()
+		}
+		if h.holds(c.want); out.Result != c.result || len(files) > 0 {
+			t.Errorf("%s: %+v, %d handles", name, out, len(files))
+		}
+	}
+	h := newHome(t)
+	h.put("a", "old", 0o640)
+	h.put("b", "old", 0o640)
+	in := h.intent(all(h.write("a", "new"), h.write("b", "new")))
+	h.put(besides(1), "new", 0o640) // b's, staged
+	h.put("x", "new", 0o640)        // a's, exchanged
+	h.rename("a", beside)
+	h.rename("x", "a")
+	f, err := os.OpenFile(h.path("a"), os.O_WRONLY, 0)
+	must(t, err)
+	out, files, err := h.Settle(in)
+	must(t, err, f.Close())
+	if out.Result == protocol.Landed || out.Changes[0].Did.Changed() || out.Changes[1].Did != protocol.Untouched {
+		t.Errorf("%+v", out)
+	}
+	h.keptAside(out, files, "old")
+	h.holds(map[string]string{"a": "new", "b": "old", beside: "old"})
+}
+
+// S19: of several files that were interrupted, with somebody else's work among
+// them, the others are as they were, all of them, and theirs is where it stands,
+// or kept and handed over.
+func TestSettleAmongOthers(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	for name, c := range map[string]struct {
+		theirs func(*home)
+		result protocol.Result
+		b      string
+		kept   bool
+	}{
+		"edited before its turn": {func(h *home) { h.renameOver("b", "theirs") }, protocol.NotLanded, "theirs", false},
+		"displaced": {func(h *home) {
+			h.renameOver("b", "theirs")
+			h.rename("b", "x")
+			h.rename(besides(1), "b")
+			h.rename("x", besides(1))
+		}, protocol.NotLanded, "theirs", false},
+		"displaced, and edited": {func(h *home) {
+			h.rename(besides(1), "x")
+			h.put(besides(1), "theirs", 0o644)
+			h.renameOver("b", "theirs too")
+			must(h.T, os.Remove(h.path("x")))
+		}, protocol.Unknown, "theirs too", true},
+		"a pipe": {func(h *home) { must(h.T, os.Remove(h.path("b")), unix.Mkfifo(h.path("b"), 0o600)) }, protocol.NotLanded, "", false},
+	} {
+		h := newHome(t)
+		for _, f := range []string{"a", "b", "c"} {
+			h.put(f, "old", 0o640)
+		}
+		in := h.intent(all(h.write("a", "new"), h.write("b", "new"), h.delete("c")))
+		h.put("x", "new", 0o640) // a was exchanged
+		h.rename("a", beside)
+		h.rename("x", "a")
+		h.put(besides(1), "new", 0o640) // b was staged
+		c.theirs(h)
+		out, files, err := h.Settle(in)
+		must(t, err)
+		for _, f := range files {
+			f.Close()
+		}
+		a, err := os.ReadFile(h.path("a"))
+		if string(a) != "old" || err != nil || out.Result != c.result || out.Changes[0].Did != protocol.TakenBack {
+			t.Errorf("%s: %q, %v, %+v", name, a, err, out)
+		}
+		if c.b != "" {
+			if b, err := os.ReadFile(h.path("b")); string(b) != c.b || err != nil {
+				t.Errorf("%s: theirs holds %q, %v", name, b, err)
+			}
+		}
+		if left := h.leftover(); len(left) > 0 != c.kept || len(out.Kept) == 1 != c.kept {
+			t.Errorf("%s: %v are left, %+v", name, left, out.Kept)
+		}
+	}
+}
+
+// T16: settling waits for a change that is making the directories it lands in,
+// and then looks in them.
+func TestSettleWaitsForParents(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	h := newHome(t)
+	in := h.intent(h.write("a/b/f", "new"))
+	answer := make(chan protocol.Outcome)
+	h.at[MakeDir] = func() {
+		h.at[MakeDir] = nil
+		go func() {
+			out, _, err := h.Settle(in)
+			must(t, err)
+			answer <- out
+		}()
+		h.waits(in)
+	}
+	if out, _, err := h.Carry(in); err != nil || out.Result != protocol.Landed {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if out := <-answer; out.Result != protocol.Landed {
+		t.Errorf("settled: %+v", out)
+	}
 }

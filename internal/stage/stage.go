@@ -105,12 +105,12 @@ func (s *Stager) Carry(in protocol.Intent) (protocol.Outcome, []*os.File, error)
 	if err := s.bounded(in); err != nil {
 		return protocol.Outcome{}, nil, err
 	}
-	w, err := s.find(in)
+	w, err := s.find(in, in.Action.Targets())
 	if err != nil {
 		return protocol.Outcome{}, nil, err
 	}
 	defer w.close()
-	defer s.locks.lock(w.landings())()
+	defer s.locks.lock(landingsOf(in))()
 	if s.isSettled(in.ID) {
 		return protocol.Outcome{}, nil, refusal.New(refusal.WrongState, "intent "+string(in.ID), "it was settled before it arrived")
 	}
@@ -137,7 +137,7 @@ func (s *Stager) check(in protocol.Intent) error {
 		return refusal.New(refusal.BadRequest, what, "its lists do not fit its action")
 	}
 	for i, r := range in.Results {
-		if in.Facts[i].Path != paths[i] || (r.Hash == nil) != r.Absent || r.Absent && in.Facts[i].Base.Version == nil {
+		if in.Facts[i].Path != paths[i] || in.Facts[i].Resolved().Validate() != nil || (r.Hash == nil) != r.Absent || r.Absent && in.Facts[i].Base.Version == nil {
 			return refusal.New(refusal.BadRequest, what, "what it captured or planned does not fit its action")
 		}
 	}

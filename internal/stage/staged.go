@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +20,14 @@ import (
 type staged struct {
 	lease   // of the open file; taken once every file is staged
 	version action.Version
+}
+
+// let lets go of a staged file. A nil one is none.
+func (s *staged) let() error {
+	if s == nil {
+		return nil
+	}
+	return s.release()
 }
 
 // stage puts the new content beside the target, with what the old file had,
@@ -43,7 +52,6 @@ func (c *change) stage() error {
 	}
 	c.staged = &staged{lease: lease{file: os.NewFile(uintptr(fd), "staged")}}
 	if err := c.fill(c.staged.file); err != nil {
-		c.discard()
 		return beneath.Refuse(c.what, err)
 	}
 	return nil
@@ -66,8 +74,7 @@ func (c *change) fill(f *os.File) error {
 			return refusal.New(refusal.NotKept, c.what, "group %d: %v", c.planned.Result.GID, err)
 		}
 	}
-	attributes, err := c.attributes(f)
-	if err != nil {
+	if err := c.giveAttributes(f); err != nil {
 		return err
 	}
 	if err := unix.Fchmod(int(f.Fd()), c.planned.Result.Mode); err != nil {
@@ -80,17 +87,19 @@ func (c *change) fill(f *os.File) error {
 		return err
 	}
 	c.staged.version = beneath.VersionOf(st, *c.planned.Result.Hash)
-	c.out.Attributes = action.AttributesHash(attributes)
-	return c.tookAll(c.staged.version)
+	return c.tookAll(f)
 }
 
-// attributes gives the new file the extended attributes that it is to have and
-// takes off what its directory gave it beyond them, and lists what it has then.
-// A file that is new as such keeps what the directory gives.
-func (c *change) attributes(f *os.File) ([]action.Attribute, error) {
+// giveAttributes gives the new file the extended attributes that it is to have,
+// and takes off what its directory gave it beyond them. A file that is new as
+// such keeps what the directory gives.
+func (c *change) giveAttributes(f *os.File) error {
+	if !c.planned.Exact {
+		return nil
+	}
 	has, _, err := facts.Attributes(f)
-	if err != nil || !c.planned.Exact {
-		return has, err
+	if err != nil {
+		return err
 	}
 	want := c.planned.Attributes
 	for _, a := range has {
@@ -98,15 +107,39 @@ func (c *change) attributes(f *os.File) ([]action.Attribute, error) {
 			continue
 		}
 		if err := unix.Fremovexattr(int(f.Fd()), string(a.Name)); err != nil {
-			return nil, refusal.New(refusal.NotKept, c.what, "attribute %s, which the directory gives, stays: %v", a.Name, err)
+			return refusal.New(refusal.NotKept, c.what, "attribute %s, which the directory gives, stays: %v", a.Name, err)
 		}
 	}
 	for _, a := range want {
 		if err := unix.Fsetxattr(int(f.Fd()), string(a.Name), a.Value, 0); err != nil {
-			return nil, refusal.New(refusal.NotKept, c.what, "attribute %s: %v", a.Name, err)
+			return refusal.New(refusal.NotKept, c.what, "attribute %s: %v", a.Name, err)
 		}
 	}
-	return want, nil
+	return nil
+}
+
+// tookAll refuses a filesystem that let a mode, a group or an attribute be set
+// and did not keep it, and notes which attributes the file has.
+func (c *change) tookAll(f *os.File) error {
+	v, p := c.staged.version, c.planned
+	if v.Mode != p.Result.Mode || p.Group && v.GID != p.Result.GID {
+		return refusal.New(refusal.NotKept, c.what, "the filesystem keeps no such mode or group")
+	}
+	has, _, err := facts.Attributes(f)
+	if err != nil {
+		return err
+	}
+	if p.Exact && !slices.EqualFunc(has, p.Attributes, took) {
+		return refusal.New(refusal.NotKept, c.what, "the filesystem keeps no such attributes")
+	}
+	c.out.Attributes = action.AttributesHash(has)
+	return nil
+}
+
+// took says whether one attribute is what another was to be. A mode that a
+// write names changes the access control list, whose mask is the group's bits.
+func took(is, was action.Attribute) bool {
+	return is.Name == was.Name && (is.Name == facts.AccessACL || bytes.Equal(is.Value, was.Value))
 }
 
 // stageLink makes a symbolic link that an undo puts back. Its directory's sync
@@ -119,17 +152,15 @@ func (c *change) stageLink() error {
 	if err != nil {
 		return err
 	}
+	if link.Version.Hash != *c.planned.Result.Hash {
+		return c.swapped()
+	}
 	c.staged = &staged{version: link.Version}
 	return nil
 }
 
-// tookAll refuses a filesystem that let a mode or a group be set and did not
-// keep it.
-func (c *change) tookAll(v action.Version) error {
-	if v.Mode != c.planned.Result.Mode || c.planned.Group && v.GID != c.planned.Result.GID {
-		return refusal.New(refusal.NotKept, c.what, "the filesystem keeps no such mode or group")
-	}
-	return nil
+func (c *change) swapped() error {
+	return refusal.New(refusal.Changed, c.what, "the staged file was replaced")
 }
 
 // holdNew opens the staged file anew, for reading alone, and takes a lease on
@@ -145,7 +176,11 @@ func (c *change) holdNew() error {
 		return err
 	}
 	if f == nil {
-		return refusal.New(refusal.Changed, c.what, "the staged file was removed")
+		return c.swapped()
+	}
+	if st, err := beneath.Fstat(f); err != nil || beneath.VersionOf(st, s.version.Hash) != s.version {
+		f.Close()
+		return c.swapped()
 	}
 	if err := s.release(); err != nil {
 		f.Close()
@@ -156,7 +191,7 @@ func (c *change) holdNew() error {
 		return err
 	}
 	s.lease = *held
-	return c.stillStaged()
+	return nil
 }
 
 // stillStaged checks that the staged name still holds the staged file, by its
@@ -168,30 +203,21 @@ func (c *change) stillStaged() error {
 	}
 	st, err := c.aside.Stat()
 	if err != nil || beneath.VersionOf(st, c.staged.version.Hash) != c.staged.version {
-		return refusal.New(refusal.Changed, c.what, "the staged file was replaced")
+		return c.swapped()
 	}
 	return nil
-}
-
-// holds says whether a place has the staged file, and in it still what was
-// written there, with nobody about to write: a name that was the target's for
-// an instant was anybody's to write to.
-func (c *change) holds(p *beneath.Place) bool {
-	v, err := c.look(p)
-	return err == nil && v != nil && c.staged.version.SameDisplaced(*v) && !c.staged.broken()
 }
 
 // discard removes a staged file that never was in place, if it is still at its
 // name.
 func (c *change) discard() {
 	s := c.staged
-	c.staged = nil
 	if s == nil {
 		return
 	}
 	defer s.release()
 	own := s.version
-	if own == (action.Version{}) { // it was never finished
+	if own == (action.Version{}) { // it was not finished
 		st, err := beneath.Fstat(s.file)
 		if err != nil {
 			return

@@ -9,6 +9,7 @@ import (
 
 	"countersign/internal/action"
 	"countersign/internal/beneath"
+	"countersign/internal/facts"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
 )
@@ -18,45 +19,46 @@ import (
 // with its cause; otherwise the outcome says what stands where.
 func (w *work) takeBack(err error) (protocol.Outcome, []*os.File, error) {
 	cause := refusal.As(beneath.Refuse(w.changes[0].what, err))
-	exchanged, all, ours := false, true, false
 	out := protocol.Outcome{Result: protocol.NotLanded}
 	var files []*os.File
+	exchanged := false
 	for _, c := range slices.Backward(w.changes) {
-		if !c.exchanged {
-			c.out.Did = protocol.Untouched
+		c.out.Did = protocol.Untouched
+		if c.exchanged {
+			exchanged, c.out.Did = true, c.putBack()
+		} else {
 			c.discard()
-			c.old.release()
-			continue
 		}
-		exchanged = true
-		if c.takeBack(); c.out.Did != protocol.TakenBack {
-			all, ours = false, ours || c.out.Did != protocol.Overtaken
-			out.Kept, files = c.keepAside(out.Kept, files)
-		}
-		c.old.release()
-		c.staged.closed()
+		c.letOld()
+		c.staged.let()
 	}
 	if exchanged {
-		w.syncAll(w.directories())
+		syncAll(directories(w.changes))
 	}
 	for _, c := range slices.Backward(w.changes) {
 		c.unmake(c.made)
 	}
-	if all {
+	if all := !slices.ContainsFunc(w.changes, (*change).stays); all {
 		return protocol.Outcome{}, nil, w.tookBack(cause)
 	}
-	if ours {
-		out.Result = protocol.Partial
-	}
-	out.Refused = cause
-	if len(w.changes) == 1 && !ours {
-		out.Refused = refusal.New(refusal.Changed, w.changes[0].what, "twice, in the instant of the exchange")
-	}
 	for _, c := range w.changes {
-		out.Changes = append(out.Changes, c.outcomeNow())
+		if c.stays() {
+			out.Kept, files = c.keepAside(out.Kept, files)
+		}
+		if c.out.Did.Changed() {
+			out.Result = protocol.Partial
+		}
+		c.standsNow()
+		out.Changes = append(out.Changes, c.out)
+	}
+	if out.Refused = cause; len(w.changes) == 1 && out.Result == protocol.NotLanded {
+		out.Refused = refusal.New(refusal.Changed, w.changes[0].what, "twice, in the instant of the exchange")
 	}
 	return out, files, nil
 }
+
+// stays says whether a change was made and could not be taken back.
+func (c *change) stays() bool { return c.out.Did.Changed() || c.out.Did == protocol.Overtaken }
 
 // tookBack is the cause of a refusal, with what failed while everything was
 // taken back.
@@ -71,40 +73,41 @@ func (w *work) tookBack(r *refusal.Refusal) error {
 	return r
 }
 
-// takeBack undoes one exchange: what was displaced goes back to the target, and
+// putBack undoes an exchange: what was displaced goes back to the target, and
 // the new file is removed. Where the target was written to in the meantime, by
 // its name or into the new file itself, that write is the newest and stays.
-func (c *change) takeBack() {
-	c.out.Did = protocol.Overtaken
+func (c *change) putBack() protocol.Did {
 	if err := c.cfg.At(TakeBack, c.fact.Path); err != nil {
-		c.out.Did = c.stands()
-		return
+		return c.stands()
+	}
+	if c.planned.Does == action.Deletes {
+		if err := c.rename(c.aside, c.place, unix.RENAME_NOREPLACE); err == nil {
+			return protocol.TakenBack
+		} else if refusal.Is(err, refusal.Changed) {
+			return protocol.Overtaken
+		}
+		return c.stands()
 	}
 	from, to, flags := c.aside, c.place, uint(unix.RENAME_EXCHANGE)
-	switch c.planned.Does {
-	case action.Deletes:
-		if err := c.rename(from, to, unix.RENAME_NOREPLACE); err == nil {
-			c.out.Did = protocol.TakenBack
-		} else if !refusal.Is(err, refusal.Changed) {
-			c.out.Did = c.stands()
-		}
-		return
-	case action.Creates:
+	if c.planned.Does == action.Creates {
 		from, to, flags = c.place, c.aside, unix.RENAME_NOREPLACE
 	}
 	if !c.holds(c.place) {
-		return
+		return protocol.Overtaken
 	}
 	if c.rename(from, to, flags) != nil {
-		c.out.Did = c.stands()
-		return
+		return c.stands()
 	}
 	if !c.holds(c.aside) { // it was written to between the look and the exchange
 		c.rename(to, from, flags)
-		return
+		return protocol.Overtaken
 	}
-	c.unlinkAside("removing the new file, which stays as " + c.aside.Name)
-	c.out.Did = protocol.TakenBack
+	err := c.cfg.At(Unlink, c.fact.Path)
+	if err == nil {
+		err = c.unlink()
+	}
+	c.note("removing the new file, which stays as "+c.aside.Name, err)
+	return protocol.TakenBack
 }
 
 // stands says what became of a path whose taking back failed.
@@ -115,11 +118,15 @@ func (c *change) stands() protocol.Did {
 	return didOf(c.planned.Does)
 }
 
-// closed lets go of a staged file. A nil one is none.
-func (s *staged) closed() {
-	if s != nil {
-		s.release()
+// holds says whether a place has the staged file, and in it still what was
+// written there, with nobody about to write: a name that was the target's for
+// an instant was anybody's to write to.
+func (c *change) holds(p *beneath.Place) bool {
+	if c.staged == nil {
+		return false
 	}
+	v, err := c.look(p)
+	return err == nil && v != nil && c.staged.version.SameDisplaced(*v) && !c.staged.broken()
 }
 
 // keepAside hands over a displaced file that could not be put back. It stays
@@ -134,23 +141,34 @@ func (c *change) keepAside(kept []protocol.KeptAside, files []*os.File) ([]proto
 	if err == nil {
 		snap, err = beneath.Take(c.what, f, 0)
 	}
+	if err == nil && len(files) == protocol.MaxCapture {
+		err = fmt.Errorf("it is one more than %d", len(files))
+	}
 	if err != nil {
 		f.Close() // nil is fine
-		c.out.After = append(c.out.After, fmt.Sprintf("what was displaced stays as %s, and cannot be handed over: %v", path, err))
-		return kept, files
-	}
-	if len(files) == protocol.MaxCapture {
-		f.Close()
-		c.out.After = append(c.out.After, fmt.Sprintf("what was displaced stays as %s, and is one more than can be handed over", path))
+		c.note(fmt.Sprintf("handing over what was displaced, which stays as %s", path), err)
 		return kept, files
 	}
 	return append(kept, protocol.KeptAside{Path: path, Version: snap.Version}), append(files, f)
 }
 
-// outcomeNow is what became of the path, with what stands there now.
-func (c *change) outcomeNow() protocol.PathOutcome {
+// standsNow completes what became of the path with what stands there now.
+func (c *change) standsNow() {
 	v, err := c.look(c.place)
-	c.note("looking at it", err)
-	c.out.Version = v
-	return c.out
+	c.out.Version, c.out.Attributes = v, nil
+	if err == nil && v != nil && v.Kind == action.Regular {
+		err = c.attributesNow()
+	}
+	c.note("looking at what stands there", err)
+}
+
+func (c *change) attributesNow() error {
+	f, err := c.place.Open(c.what)
+	if err != nil || f == nil {
+		return err
+	}
+	defer f.Close()
+	has, _, err := facts.Attributes(f)
+	c.out.Attributes = action.AttributesHash(has)
+	return err
 }

@@ -35,19 +35,19 @@ type change struct {
 	aside   *beneath.Place // the staged name beside it
 	fact    action.Fact    // as captured, and found again here
 	planned action.Planned
-	parents []*beneath.Place // directories that were gone through in making those that were missing
-	made    int              // how many of them were made for it
+	parents []*beneath.Place // directories that were gone through in making or removing some, held open
+	made    int              // how many directories were made for it: the innermost ones
 
 	staged    *staged // the new file; nil for a delete
-	old       *lease  // the captured file; nil where there was none
+	old       *lease  // the captured file; nil where there was none, and once it was let go of
 	exchanged bool
 	out       protocol.PathOutcome
 }
 
-// find resolves and judges every path of an intent.
-func (s *Stager) find(in protocol.Intent) (*work, error) {
+// find resolves and judges the targets of an intent's paths.
+func (s *Stager) find(in protocol.Intent, targets []action.Target) (*work, error) {
 	w := &work{Stager: s, in: in, made: make(map[identity]bool)}
-	for i, t := range in.Action.Targets() {
+	for i, t := range targets {
 		found, err := s.cfg.Finder.Find(grant.Write, t)
 		if err != nil {
 			w.close()
@@ -55,16 +55,18 @@ func (s *Stager) find(in protocol.Intent) (*work, error) {
 		}
 		w.changes = append(w.changes, &change{
 			Stager: s, what: found.Path.String(), found: found, fact: in.Facts[i],
-			place: found.Place, aside: found.Place.Beside(in.Staged[i]), out: protocol.PathOutcome{Path: t.Path},
+			place: found.Place, aside: found.Place.Beside(in.Staged[i]), out: protocol.PathOutcome{Path: in.Facts[i].Path},
 		})
 	}
 	return w, nil
 }
 
-func (w *work) landings() []action.Landing {
-	at := make([]action.Landing, len(w.changes))
-	for i, c := range w.changes {
-		at[i] = c.place.Landing()
+// landings are where an intent was captured: Carry touches nothing elsewhere,
+// and Settle looks nowhere else.
+func landingsOf(in protocol.Intent) []action.Landing {
+	at := make([]action.Landing, len(in.Facts))
+	for i, f := range in.Facts {
+		at[i] = f.Base.Landing
 	}
 	return at
 }
@@ -73,7 +75,7 @@ func (w *work) landings() []action.Landing {
 func (w *work) close() {
 	for _, c := range w.changes {
 		c.old.release()
-		c.staged.closed()
+		c.staged.let()
 		for _, p := range append(c.parents, c.place) {
 			p.Close() // the first is found's, which does not mind
 		}
@@ -115,6 +117,12 @@ func (w *work) plan() error {
 			return refusal.New(refusal.Differs, w.changes[0].what, "what the owner was shown")
 		}
 	}
+	return w.permitted()
+}
+
+// permitted refuses what the person could not do by hand, and a grant's root
+// that was replaced.
+func (w *work) permitted() error {
 	for _, c := range w.changes {
 		if err := c.writable(); err != nil {
 			return err
@@ -129,7 +137,8 @@ func (w *work) plan() error {
 // writable refuses what the person could not write by hand: a rename would be
 // a way round the file's own mode.
 func (c *change) writable() error {
-	if v := c.fact.Base.Version; v != nil && v.Mode&unix.S_IWUSR == 0 {
+	v := c.fact.Base.Version
+	if v != nil && v.Kind == action.Regular && v.Mode&unix.S_IWUSR == 0 {
 		return refusal.New(refusal.NotWritable, c.what, "the file's mode is %04o", v.Mode)
 	}
 	err := unix.Faccessat(int(c.place.Dir.Fd()), ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS)
@@ -156,7 +165,8 @@ func (w *work) carry() (protocol.Outcome, []*os.File, error) {
 	if err != nil {
 		return w.takeBack(err)
 	}
-	return w.finish(), nil, nil
+	out, files := w.finish()
+	return out, files, nil
 }
 
 // ready makes directories, stages every file, and then holds and checks every
@@ -179,6 +189,9 @@ func (w *work) hold(c *change) error {
 	if w.held.IsZero() {
 		w.held = w.cfg.Now()
 	}
+	if err := w.inTime(c); err != nil {
+		return err
+	}
 	if err := c.cfg.At(Hold, c.fact.Path); err != nil {
 		return beneath.Refuse(c.what, err)
 	}
@@ -194,14 +207,17 @@ func (w *work) hold(c *change) error {
 
 // exchange puts one change in place and makes sure of what it displaced.
 func (w *work) exchange(c *change) error {
+	if err := c.cfg.At(Exchange, c.fact.Path); err != nil {
+		return beneath.Refuse(c.what, err)
+	}
+	if err := w.inTime(c); err != nil {
+		return err
+	}
 	if err := c.stillStaged(); err != nil {
 		return err
 	}
-	if err := w.intime(c); err != nil {
-		return err
-	}
-	if err := c.cfg.At(Exchange, c.fact.Path); err != nil {
-		return beneath.Refuse(c.what, err)
+	if c.old.broken() {
+		return refusal.New(refusal.Changed, c.what, "")
 	}
 	if err := c.exchange(); err != nil {
 		return err
@@ -216,16 +232,17 @@ func (w *work) exchange(c *change) error {
 	return nil
 }
 
-// intime refuses to hold files longer than other programs are to wait for.
-func (w *work) intime(c *change) error {
-	if over := w.cfg.Now().Sub(w.held); over > w.cfg.Hold {
-		return refusal.New(refusal.Busy, c.what, "the files would be held for over %v", w.cfg.Hold)
+// inTime refuses to go on where files would be held for longer than other
+// programs are to wait: half the time is left for taking everything back.
+func (w *work) inTime(c *change) error {
+	if w.cfg.Now().Sub(w.held) > w.cfg.Hold/2 {
+		return refusal.New(refusal.Busy, c.what, "the files of this action would be held for over %v", w.cfg.Hold)
 	}
 	return nil
 }
 
-// stillHeld is the last look before old files are removed: nobody has opened
-// one for writing since it was verified.
+// stillHeld is the last look before the change has landed: nobody has opened
+// an old file for writing since it was verified.
 func (w *work) stillHeld() error {
 	for _, c := range w.changes {
 		if c.old.broken() {
@@ -235,26 +252,40 @@ func (w *work) stillHeld() error {
 	return nil
 }
 
-// finish removes the displaced files and puts the directories on disk. Where
-// there are several, they are on disk with both names before any old file is
-// gone, so that a power cut leaves a change that can be finished or taken back.
-func (w *work) finish() protocol.Outcome {
-	dirs := w.directories()
-	if len(dirs) > 1 {
-		w.syncAll(dirs)
-	}
+// finish ends a change that has landed: it removes the displaced files and puts
+// the directories on disk. Where there are several, they are on disk with both
+// names before any old file is gone, so that a power cut leaves a change that
+// can be finished or taken back; nobody is kept waiting for that.
+func (w *work) finish() (protocol.Outcome, []*os.File) {
+	var replaced []*change
 	for _, c := range w.changes {
-		c.landed()
+		if c.landed(); c.fact.Base.Version != nil {
+			replaced = append(replaced, c)
+		}
 	}
+	dirs := directories(w.changes)
+	if len(dirs) > 1 && len(replaced) > 0 {
+		for _, c := range replaced {
+			c.letOld()
+		}
+		syncAll(dirs)
+		dirs = directories(replaced)
+	}
+	out := protocol.Outcome{Result: protocol.Landed}
+	var files []*os.File
+	for _, c := range replaced {
+		if !c.removeOld() {
+			out.Kept, files = c.keepAside(out.Kept, files)
+		}
+	}
+	syncAll(dirs)
 	for _, c := range slices.Backward(w.changes) {
 		c.unmake(int(c.planned.Made))
 	}
-	w.syncAll(dirs)
-	out := protocol.Outcome{Result: protocol.Landed}
 	for _, c := range w.changes {
 		out.Changes = append(out.Changes, c.out)
 	}
-	return out
+	return out, files
 }
 
 // directory is one that must be on disk, for the first change that needs it.
@@ -263,35 +294,25 @@ type directory struct {
 	of  *change
 }
 
-// directories lists the directories of the changes, those that were made for
-// them and the ones those were made in, each once, the innermost first.
-func (w *work) directories() []directory {
+// directories lists the directories of changes, those that were made for them
+// and the ones those were made in, each once.
+func directories(changes []*change) []directory {
 	var dirs []directory
 	seen := make(map[identity]bool)
-	add := func(c *change, p *beneath.Place) {
-		if id := identityOf(p); !seen[id] {
-			seen[id] = true
-			dirs = append(dirs, directory{p.Dir, c})
-		}
-	}
-	for _, c := range w.changes {
-		add(c, c.place)
-		for _, p := range c.parents {
-			add(c, p)
+	for _, c := range changes {
+		for _, p := range append([]*beneath.Place{c.place}, c.parents...) {
+			if id := identityOf(p); !seen[id] {
+				seen[id] = true
+				dirs = append(dirs, directory{p.Dir, c})
+			}
 		}
 	}
 	return dirs
 }
 
 // syncAll puts directories on disk, and notes what fails.
-func (w *work) syncAll(dirs []directory) {
+func syncAll(dirs []directory) {
 	for _, d := range dirs {
-		err := w.cfg.At(SyncDir, d.of.fact.Path)
-		if err == nil {
-			err = w.cfg.Sync(d.dir)
-		}
-		if err != nil {
-			d.of.note("syncing the directory: a power cut now may bring the old file back", err)
-		}
+		d.of.syncDir(d.dir)
 	}
 }
