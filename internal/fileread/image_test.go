@@ -39,7 +39,7 @@ func TestReadImage(t *testing.T) {
 		"lossy": {[]byte("RIFF\x24\x00\x00\x00WEBPVP8 \x18\x00\x00\x00rest"), "image/webp"},
 		"extra": {[]byte("RIFF\x24\x00\x00\x00WEBPVP8X\x0a\x00\x00\x00rest"), "image/webp"},
 		"text":  {[]byte("text"), ""}, "empty.png": {nil, ""}, "wav": {[]byte("RIFF\x24\x00\x00\x00WAVEfmt \x18\x00\x00\x00"), ""},
-		"svg.svg": {[]byte("<svg/>"), ""}, "cut.png": {[]byte("\x89PNG\r\n\x1a\n"), ""}, "bmp": {[]byte("BM\x00\x00"), ""},
+		"svg.svg": {[]byte("<svg/>"), ""}, "cut.png": {[]byte("\x89PNG\r\n\x1a\n"), ""}, "other.png": {[]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dCgBI"), ""}, "bmp": {[]byte("BM\x00\x00"), ""},
 	} {
 		must(t, os.WriteFile(home+"/"+name, c.content, 0o644))
 		got, err := granting(t, home, grant.Grant{Root: home}).ReadImage(context.Background(), protocol.PathParams{Path: action.Path(home + "/" + name)})

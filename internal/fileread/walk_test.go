@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"countersign/internal/action"
+	"countersign/internal/beneath"
 	"countersign/internal/grant"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
@@ -244,6 +245,19 @@ func TestWalkHandles(t *testing.T) {
 		cancel()
 		w.Close()
 	}
+	w, err := f.openWalk(walking{path: action.Path(home)})
+	must(t, err)
+	n, err := w.top(context.Background())
+	must(t, err)
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	d, err := w.openDirectory(n)
+	must(t, err)
+	if w.judgeNames(cancelled, n, d, []beneath.Name{{Name: "0"}}); !errors.Is(n.err, context.Canceled) || len(n.found) > 0 {
+		t.Errorf("cancelled while names are judged: %v", n.err)
+	}
+	d.Close()
+	w.Close()
 	ctx := context.Background()
 	for _, p := range []action.Path{"", action.Path(home), action.Path(home + "/0"), action.Path(home + "/none"), action.Path(home + "/0/0/0/f"), action.Path(home + "/0/0/0/f/x"), "/etc"} {
 		f.List(ctx, protocol.ListParams{Path: p, Recursive: true, Limit: 3})
