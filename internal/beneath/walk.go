@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -55,14 +56,21 @@ func (r *Root) OpenDirectory(relative string, o Options) (*Directory, error) {
 // OpenRegular opens a regular file beneath the root for reading, as
 // OpenDirectory opens directories, and waits for nothing. What is not a
 // regular file is refused with ErrNotRegular. The caller closes the file.
+//
+// The kernel goes to a path name by name, and a directory can be moved from
+// beneath the root while it does; so where the file is, is asked again once it
+// is open.
 func (r *Root) OpenRegular(relative string, o Options) (*os.File, Stat, error) {
 	fd, err := r.open(relative, o.how(unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY))
 	if err != nil {
 		return nil, Stat{}, fmt.Errorf("opening a file: %w", err)
 	}
 	var st Stat
-	if err = unix.Fstat(fd, &st); err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
+	switch err = unix.Fstat(fd, &st); {
+	case err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG:
 		err = ErrNotRegular
+	case err == nil && !standsAt(fd, strings.TrimSuffix(r.Real, "/")+"/"+relative):
+		err = unix.ENOENT
 	}
 	if err != nil {
 		unix.Close(fd)
@@ -89,6 +97,27 @@ func (r *Root) open(relative string, how *unix.OpenHow) (int, error) {
 		relative = "."
 	}
 	return openat2(int(r.dir.Fd()), relative, how)
+}
+
+// standsAt says whether an open file is at a path now. A filesystem that folds
+// letters may spell it in others.
+func standsAt(fd int, path string) bool {
+	var buf [4096 + len(" (deleted)")]byte
+	n, err := unix.Readlink("/proc/self/fd/"+strconv.Itoa(fd), buf[:])
+	return err == nil && strings.EqualFold(string(buf[:n]), path)
+}
+
+// StandsAt says whether an open file is at the place now, by where the place
+// was when it was found.
+func (p *Place) StandsAt(f *os.File) bool { return standsAt(int(f.Fd()), p.Real) }
+
+// StandsAt says whether the directory is now at a path beneath the root.
+func (d *Directory) StandsAt(r *Root, relative string) bool {
+	path := r.Real
+	if relative != "" {
+		path = strings.TrimSuffix(path, "/") + "/" + relative
+	}
+	return standsAt(d.fd, path)
 }
 
 // Close lets go of the directory.

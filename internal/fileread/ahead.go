@@ -156,6 +156,9 @@ func (w *walk) read(ctx context.Context, n *node, buf []byte) {
 	case err != nil:
 		n.err = err
 		return
+	case !d.StandsAt(w.start.root, n.rel):
+		n.err = unix.ENOENT
+		return
 	case more || w.full(len(names)):
 		n.err = errTooMany
 		return

@@ -87,9 +87,9 @@ func TestSwappedWhileWalked(t *testing.T) {
 			})
 			w.Close()
 		}
-		res, err := f.Read(ctx, protocol.ReadParams{Files: []protocol.ReadWanted{{Path: action.Path(home + "/in/a/b/inside")}, {Path: action.Path(home + "/in/a/b/OUTSIDE")}}})
+		res, err := f.Read(ctx, protocol.ReadParams{Files: []protocol.ReadWanted{{Path: action.Path(home + "/in/a/b/inside")}, {Path: action.Path(home + "/in/a/b/OUTSIDE")}, {Path: action.Path(home + "/in/x/away")}}})
 		must(t, err)
-		if res.Files[1].Text != "" || strings.Contains(res.Files[0].Text, "OUTSIDE") {
+		if res.Files[1].Text != "" || res.Files[2].Text != "" || strings.Contains(res.Files[0].Text, "OUTSIDE") {
 			t.Errorf("read %+v", res.Files)
 		}
 		st, err := f.Stat(ctx, protocol.StatParams{Paths: []action.Path{action.Path(home + "/in/a/OUTSIDE"), action.Path(home + "/in/a/b/OUTSIDE")}})

@@ -90,6 +90,9 @@ func (f Files) whole(ctx context.Context, path action.Path, limit int64) (beneat
 		return none, refusal.New(refusal.NotFound, what, "")
 	}
 	defer file.Close()
+	if !found.Place.StandsAt(file) { // its directory was moved away meanwhile
+		return none, refusal.New(refusal.NotFound, what, "")
+	}
 	st, err := beneath.Fstat(file)
 	if err != nil {
 		return none, beneath.Refuse(what, err)

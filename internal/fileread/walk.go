@@ -92,8 +92,9 @@ func join(dir, name string) string {
 // visited by the caller's alone. Memory is bounded by what is held at once, not
 // by the tree. A place that is gone when it is looked at is passed over; so is
 // a directory that became a link. What no grant shows is not met at all. A
-// directory that somebody moves out of the grant between its being opened and
-// its being read still gives names; no file in it is opened there.
+// directory that somebody moves out of the grant while its names are read, and
+// back before they are judged, may give names that it had only then; a file in
+// it is opened anew, where it is then.
 type walk struct {
 	f     Files
 	start *start
