@@ -128,6 +128,23 @@ func TestLiterals(t *testing.T) {
 	})
 }
 
+// R9: a CR that ends a line with its LF is no part of it, and every other is; so
+// is an empty last line none.
+func TestLineEnds(t *testing.T) {
+	text := []byte("a\r\na\r\r\na\rb\n\r\n\na\r")
+	for pattern, want := range map[string]string{
+		`a\r`: "2 3 6 ", "a$": "1 ", `a\r$`: "2 6 ", "^$": "4 5 ", "b$": "3 ",
+	} {
+		var got strings.Builder
+		for l := range compile(t, Query{Pattern: pattern}).Lines(context.Background(), text, 0) {
+			fmt.Fprintf(&got, "%d ", l.Number)
+		}
+		if got.String() != want {
+			t.Errorf("%q: lines %s, want %s", pattern, &got, want)
+		}
+	}
+}
+
 // R9: a whole word is a match with no letter, mark, digit or underscore before
 // and behind it, in any script, at the leftmost place where there is one.
 func TestWords(t *testing.T) {
@@ -258,8 +275,11 @@ func TestEnds(t *testing.T) {
 	if n := m.Count(ended, many); n > 256 {
 		t.Errorf("%d lines after the end", n)
 	}
+	if r := (runes{ctx: ended, line: long}); m.expr.FindReaderIndex(&r) != nil || r.at > 8192 {
+		t.Errorf("%d bytes of a long line were searched", r.at)
+	}
 	if m.Any(ended, append(long, 'b')) {
-		t.Error("a long line was searched to its end")
+		t.Error("a search that was given up found something")
 	}
 	if !m.Any(context.Background(), append(long, 'b')) {
 		t.Error("a long line is not searched")
