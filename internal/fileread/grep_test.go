@@ -325,7 +325,7 @@ func TestGrepSixteen(t *testing.T) {
 	must(t, <-done)
 }
 
-// R11: what is kept of one file is what a part of an answer may hold, however
+// R9 R11: what is kept of one file is what a part of an answer may hold, however
 // much of it matches.
 func TestGrepKeepsLittle(t *testing.T) {
 	query, err := search.Compile(search.Query{Pattern: "x"})
