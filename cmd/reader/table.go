@@ -34,6 +34,7 @@ func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.
 		protocol.Read:      reads(may, files.Read),
 		protocol.ReadImage: reads(may, files.ReadImage),
 		protocol.List:      reads(may, files.List),
+		protocol.Grep:      searches(may, files.Grep),
 		protocol.Glob:      reads(may, files.Glob),
 		protocol.Stat:      reads(may, files.Stat),
 		protocol.Capture: {
@@ -55,6 +56,14 @@ func reads[P, R any](may func(wire.Caller) error, answer func(context.Context, P
 		May: may, Limit: maxParams, Cancel: true, Large: true,
 		Handle: wire.Typed(func(ctx context.Context, _ wire.Caller, in P) (R, error) { return answer(ctx, in) }),
 	}
+}
+
+// searches makes a row of a search: its answers are small, and nobody waits for
+// a place to send one.
+func searches(may func(wire.Caller) error, answer func(context.Context, protocol.GrepParams) (protocol.GrepResult, error)) wire.Method {
+	row := reads(may, answer)
+	row.Large = false
+	return row
 }
 
 // maxParams bounds what a read is asked with, in bytes: as many paths as one

@@ -35,11 +35,12 @@ type Files struct {
 
 	secrets  *secretPlaces     // what is known of the deny list's places
 	patience *beneath.Patience // with filesystems that do not answer
+	room     *grepRoom         // of all searches together
 }
 
 // New answers by facts of one person's home. Policy is named in every answer.
 func New(finder facts.Finder, policy action.Hash) Files {
-	return Files{Finder: finder, Policy: policy, secrets: new(secretPlaces), patience: new(beneath.Patience)}
+	return Files{Finder: finder, Policy: policy, secrets: new(secretPlaces), patience: new(beneath.Patience), room: newGrepRoom()}
 }
 
 // Capture says what stands at targets that are to be changed, and opens those

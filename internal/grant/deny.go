@@ -46,13 +46,10 @@ func DenyList() []Entry { return slices.Clone(denyTable) }
 // such as `*.pem`, a private key, where a certificate would do no harm. content
 // is the whole file; a window of it could begin behind the line that tells.
 func (s Set) DeniedByContent(op Op, p string, content []byte) error {
-	if !holdsPrivateKey(content) {
-		return nil
-	}
 	name := fold(p[strings.LastIndexByte(p, '/')+1:])
 	for i := range denyTable {
 		e := &denyTable[i]
-		if !s.Deny.lifted(e) && !matches(e.Except, name) && matches(e.Content, name) {
+		if matches(e.Content, name) && !matches(e.Except, name) && !s.Deny.lifted(e) && holdsPrivateKey(content) {
 			return refusal.New(refusal.Denied, what(op, p), "entry %s: it holds a private key", e.Name)
 		}
 	}
@@ -125,6 +122,9 @@ func beneath(pattern, rel string) bool {
 
 func matches(patterns []string, name string) bool {
 	for _, p := range patterns {
+		if name == "" || !alike(p, name) {
+			continue
+		}
 		if ok, _ := path.Match(p, name); ok { // a bad pattern matches nothing; a test holds the table to none
 			return true
 		}

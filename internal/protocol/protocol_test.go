@@ -17,7 +17,7 @@ func messages() []any {
 	return []any{
 		&ActParams{}, &IDParams{}, &LogParams{}, &ListResult{}, &ShowResult{}, &DecideParams{}, &UndoParams{}, &VerifyResult{},
 		&StatusResult{}, &Transaction{}, &CaptureParams{}, &CaptureResult{}, &ReadParams{}, &ReadResult{}, &IntentParams{}, &Outcome{},
-		&ExecutorStatusResult{},
+		&ExecutorStatusResult{}, &GrepParams{}, &GrepResult{},
 	}
 }
 
@@ -101,6 +101,10 @@ func TestKeysHaveOneSpelling(t *testing.T) {
 		keys := map[string]bool{}
 		for i := range typ.NumField() {
 			f := typ.Field(i)
+			if f.Anonymous { // its keys stand among the others
+				walk(f.Type)
+				continue
+			}
 			key, _, _ := strings.Cut(f.Tag.Get("cbor"), ",")
 			if !form.MatchString(key) || keys[key] {
 				t.Errorf("%s.%s has the key %q", typ, f.Name, key)

@@ -102,6 +102,7 @@ const (
 	// The vocabulary.
 	BadAction    Code = "bad-action"
 	PathNotClean Code = "path-not-clean"
+	BadPattern   Code = "bad-pattern"
 	NoHands      Code = "no-hands"
 	NotYet       Code = "not-yet"
 
@@ -183,6 +184,7 @@ var table = map[Code]entry{
 
 	BadAction:    {"the action is not in the vocabulary", "", Never},
 	PathNotClean: {"the path is not absolute and clean", "send it without `.`, `..`, empty segments or a trailing slash", Never},
+	BadPattern:   {"the pattern cannot be searched for", "send another", Never},
 	NoHands:      {"nothing in Countersign can carry this out, by design", "the owner does it", Never},
 	NotYet:       {"this part of the vocabulary is not carried out yet", "", Never},
 

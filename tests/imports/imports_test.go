@@ -40,13 +40,15 @@ func rows() []row {
 		{"protocol", "action classify refusal", "data only: what is said, not who says it"},
 		{"consent", "action canon", "what an approval names, by no policy and no store"},
 
+		{"search", "refusal", "a matcher of bytes is pure: it reads no file and knows no grant"},
+
 		{"beneath", "action refusal", "an OS room: it resolves, and judges nothing"},
 		{"wire", "canon refusal", "an OS room: it carries, and knows no message"},
 		{"wire/client", "canon refusal trust wire", "an OS room: it calls, and knows no message"},
 		{"confine", "", "an OS room: walls, as data"},
 
 		{"facts", "action beneath grant refusal", "disk facts, found alike by reader and scribe, with no policy"},
-		{"fileread", "action beneath facts grant ignore pattern protocol refusal", "the reader's answers: no way to write"},
+		{"fileread", "action beneath facts grant ignore pattern protocol refusal search", "the reader's answers: no way to write"},
 		{"stage", "action beneath facts grant protocol refusal", "the scribe's hands: they obey an intent, and decide nothing"},
 		{"journal", "action canon refusal", "the keeper's record, which knows no state of an action"},
 		{"vault", "action journal refusal", "a view of the same store"},
@@ -98,6 +100,7 @@ func links() []linked {
 		{"grant", pure, "pure: judged alike by reader, scribe and keeper"},
 		{"ignore", pure + " os", "pure: hostile content is read by others"},
 		{"pattern", pure, "pure: judged alike wherever it is judged"},
+		{"search", pure, "pure: a matcher of bytes reads nothing"},
 		{"consent", pure, "pure: what an approval names is no matter of a store"},
 		{"protocol", pure + " policy grant", "data only"},
 	}
