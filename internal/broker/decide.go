@@ -60,13 +60,26 @@ func (b *Broker) approve(ctx context.Context, t *transaction, person *policy.Per
 	if !b.ledger.isOvertaken(t) {
 		return b.answer(ctx, t, v.plans), nil
 	}
+	why := b.ledger.view(t).Outcome.Refused
 	switch now, err := b.previewAgain(ctx, t, person, a); {
 	case now != nil && err == nil:
 		v = now
 	case b.ledger.view(t).State.Ended() && !b.ledger.isOvertaken(t):
 		return b.ledger.view(t), err
 	}
-	return b.isStale(t, v) // on the preview it had, where none could be made just now
+	tx, err := b.isStale(t, v) // on the preview it had, where none could be made just now
+	if refusal.Is(err, refusal.Stale) && why.Code == refusal.InUse {
+		err = inUse(view.ID, why)
+	}
+	return tx, err
+}
+
+// inUse says that an approval came to nothing because a program had a file
+// open: what was approved stands as it was shown, and waits again.
+func inUse(id action.ID, why *refusal.Refusal) error {
+	r := refusal.New(refusal.InUse, "approval of "+string(id), "%s; the action waits again", why.What)
+	r.Fix = "close it, look at the action with `countersign show` and approve it again"
+	return r
 }
 
 // revisit takes up a waiting transaction for its owner, with the places that it

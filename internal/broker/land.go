@@ -73,7 +73,7 @@ func (b *Broker) conclude(kind string, id action.ID, out protocol.Outcome) {
 		err = b.note(e)
 	}
 	if err != nil {
-		out = headOf(out)
+		out, _ = headOf(out)
 		out.Words = strings.TrimPrefix(out.Words+"; it could not be written down, and will be found out again", "; ")
 		b.ledger.told(id, out, protocol.Time(b.cfg.Now().UnixNano()))
 	}
