@@ -87,7 +87,10 @@ func every(s string, colour bool) string {
 	w.Rows([]protocol.Transaction{tx})
 	tx.UndoneBy = ""
 	w.Rows([]protocol.Transaction{tx})
-	w.Said(s)
+	for _, state := range []protocol.State{protocol.StateWaiting, protocol.StateLanded, protocol.StateDenied, protocol.StateRefused} {
+		tx.State = state
+		w.Answer(tx)
+	}
 	whole := filled[protocol.ShowResult](s)
 	w.Transaction(whole)
 	whole.Transaction.State = protocol.StateWaiting
