@@ -133,10 +133,13 @@ func (b *Broker) restores(t *transaction, person string) ([]restore, error) {
 	if len(out.Changes) != len(in.Facts) {
 		return nil, refusal.New(refusal.Internal, "undo of "+string(in.ID), "its outcome is not whole")
 	}
-	l, room := load{}, action.Room{Left: b.cfg.Policy.Limits.AutoBytes}
+	l, room := around(), action.Room{Left: b.cfg.Policy.Limits.AutoBytes}
 	for i, f := range in.Facts {
 		after := f.Attributes
-		if in.Action.Undo != nil {
+		switch {
+		case in.Results[i].Absent:
+			after = nil
+		case in.Action.Undo != nil:
 			after = in.Action.Undo.Restores[i].Attributes
 		}
 		l.undo(f, after)

@@ -30,50 +30,86 @@ func (l *load) add(bytes, items int) { l.bytes, l.items = l.bytes+bytes, l.items
 
 func (l load) within(bytes int) bool { return l.bytes <= bytes && l.items <= maxItems }
 
-// The most that the parts of fixed form take, keys and numbers counted.
+// around is what stands around the paths of an intent, in a request.
+func around() load { return load{bytes: 1 << 10, items: 48} }
+
+// The most that the parts of fixed form take, in bytes, keys and numbers
+// counted.
 const (
-	imageBytes, imageItems   = 160, 15
-	factBytes, factItems     = 512, 60
-	changeBytes, changeItems = 192, 16
+	imageBytes  = 160
+	factBytes   = 512
+	changeBytes = 192
 )
 
-// attributes counts a list of them.
+// attributes counts a list of them, with its key.
 func (l *load) attributes(list []action.Attribute) {
+	if len(list) > 0 {
+		l.add(0, 2)
+	}
 	for _, a := range list {
 		l.add(len(a.Name)+len(a.Value)+32, 5)
 	}
 }
 
+// some counts a field that is there or not.
+func (l *load) some(there bool, items int) {
+	if there {
+		l.add(0, items)
+	}
+}
+
 // fact counts what a reader said of one path.
 func (l *load) fact(f action.Fact) {
-	l.add(factBytes+len(f.Path)+len(f.Real)+len(f.Follows)+len(f.Base.Landing.Name)+len(f.Target), factItems)
+	l.add(factBytes+len(f.Path)+len(f.Real)+len(f.Follows)+len(f.Base.Landing.Name)+len(f.Target), 15)
+	v := f.Base.Version
+	l.some(v != nil, 22)
+	l.some(v != nil && v.Kind != "", 2)
+	for _, there := range []bool{f.Follows != "", f.Target != "", f.AnyGroup, f.Default != nil, len(f.NotKept) > 0} {
+		l.some(there, 2)
+	}
 	l.attributes(f.Attributes)
 	for _, n := range f.NotKept {
 		l.add(len(n)+5, 1)
 	}
 }
 
+// image counts one image.
+func (l *load) image(i action.Image) {
+	l.add(imageBytes, 9)
+	l.some(i.Kind != "", 2)
+	l.some(i.Attributes != nil, 2)
+}
+
 // planned counts what an intent says of one path beside its fact.
-func (l *load) planned() { l.add(imageBytes+64, imageItems+1) }
+func (l *load) planned(result action.Image) {
+	l.image(result)
+	l.add(64, 1)
+}
 
 // action counts the action itself.
 func (l *load) action(a action.Action) {
-	l.add(changeBytes, changeItems)
 	if u := a.Undo; u != nil {
 		for _, r := range u.Restores {
 			l.restore(r)
 		}
 		for _, left := range u.Leaves {
-			l.add(changeBytes+3*imageBytes+len(left.Path)+len(left.Why), changeItems+3*imageItems)
+			l.add(changeBytes+len(left.Path)+len(left.Why), 8)
+			l.image(left.Left)
+			l.image(left.Back)
+			if left.Now != nil {
+				l.image(*left.Now)
+			}
 		}
 		return
 	}
 	for _, c := range a.FileWrite.Changes {
-		l.add(changeBytes+len(c.Path), changeItems)
+		l.add(changeBytes+len(c.Path), 5)
+		l.some(c.Expect != nil, 4)
 		if c.Write != nil {
-			l.add(len(c.Write.Content)+len(c.Write.Type), 0)
+			l.add(len(c.Write.Content)+len(c.Write.Type), 6)
 		}
 		if c.Edit != nil {
+			l.add(0, 3)
 			for _, e := range c.Edit.Edits {
 				l.add(len(e.Old)+len(e.New)+40, 7)
 			}
@@ -82,7 +118,11 @@ func (l *load) action(a action.Action) {
 }
 
 func (l *load) restore(r action.Restore) {
-	l.add(changeBytes+2*imageBytes+len(r.Path)+len(r.Content), changeItems+2*imageItems)
+	l.add(changeBytes+len(r.Path)+len(r.Content), 7)
+	l.image(r.Left)
+	l.image(r.Back)
+	l.some(r.AnyGroup, 2)
+	l.some(r.Made > 0, 2)
 	l.attributes(r.Attributes)
 }
 
@@ -92,11 +132,11 @@ func (v *preview) carried(a action.Action) error {
 	if a.Undo != nil {
 		most = maxUndo
 	}
-	var l load
+	l := around()
 	l.action(a)
 	for _, p := range v.plans {
 		l.fact(p.Fact)
-		l.planned()
+		l.planned(p.Result)
 	}
 	if l.within(most) {
 		return nil
@@ -121,7 +161,7 @@ func (v *preview) carried(a action.Action) error {
 // that was read, and fits what one undo can carry, in the order of the paths.
 // whole says whether the undo can be sent at all.
 func (v *preview) takenBack() (each []bool, whole bool) {
-	l := load{}
+	l := around()
 	for _, p := range v.plans {
 		l.undo(p.Fact, p.Attributes)
 	}
@@ -135,11 +175,18 @@ func (v *preview) takenBack() (each []bool, whole bool) {
 // undo counts what putting one path back takes in an intent, without the bytes
 // of what stood there: after are the attributes that the action leaves it.
 func (l *load) undo(f action.Fact, after []action.Attribute) {
+	left := action.Image{Attributes: action.AttributesHash(after)}
 	found := f // as the undo will find it
 	found.Path, found.Attributes, found.NotKept = f.Resolved(), after, nil
+	if found.Base.Version == nil {
+		found.Base.Version = &action.Version{}
+	}
 	l.fact(found)
-	l.planned()
-	l.restore(action.Restore{Path: f.Resolved(), Attributes: f.Attributes})
+	l.planned(f.Image())
+	l.restore(action.Restore{
+		Path: f.Resolved(), Left: left, Back: f.Image(), AnyGroup: f.AnyGroup, Attributes: f.Attributes,
+		Made: uint64(len(f.Base.Landing.Missing())),
+	})
 }
 
 // content says whether so many bytes more fit an undo, and counts them.
