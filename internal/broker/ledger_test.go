@@ -239,6 +239,50 @@ func TestUndoneFollowsTheOutcome(t *testing.T) {
 	}
 }
 
+// T12: an undo that left a path as it was undoes in part, and says so until it is
+// undone itself.
+func TestUndoneInPart(t *testing.T) {
+	s, first := newTeller(t), action.NewID()
+	land := func(of action.ID, leaves int) action.ID {
+		t.Helper()
+		id := first
+		if of != "" {
+			id = action.NewID()
+		}
+		if err := s.tell(kindProposed, id, proposed{UndoOf: of, Leaves: make([]action.Leave, leaves)}); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"yes", "intent", "landed"} {
+			kind, content := step(name)
+			if err := s.tell(kind, id, content); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return id
+	}
+	inPart := func() (action.ID, bool) {
+		_, view := s.l.get(first)
+		return view.UndoneBy, view.InPart
+	}
+	land("", 0)
+	some := land(first, 1)
+	if by, part := inPart(); by != some || !part {
+		t.Errorf("undone by %q, in part: %v", by, part)
+	}
+	again := land(some, 0)
+	if by, part := inPart(); by != "" || part {
+		t.Errorf("that undone, it is undone by %q, in part: %v", by, part)
+	}
+	land(again, 0)
+	if by, part := inPart(); by != some || !part {
+		t.Errorf("and that, it is undone by %q, in part: %v", by, part)
+	}
+	rest := land(first, 0)
+	if by, part := inPart(); by != rest || part {
+		t.Errorf("the rest undone, it is undone by %q, in part: %v", by, part)
+	}
+}
+
 // T2: a nonce is one uid's: it finds what that uid proposed with it, and
 // nothing of another's.
 func TestNonceIsOneUIDs(t *testing.T) {

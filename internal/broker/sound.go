@@ -14,12 +14,11 @@ import (
 // is made of it: either may be anybody's by now. What is said of several paths
 // together is bounded by the frames it comes in.
 const (
-	maxSaid       = 48 << 10 // bytes of one sentence of theirs, which may name two paths, spelled out
-	maxTarget     = 4096     // bytes of what a link points to
-	maxNames      = 1024     // bytes of one name of theirs, spelled out
-	maxList       = 64 << 10 // bytes of the names in one list: what the kernel lists of one file
-	maxAttributes = 64 << 10 // bytes of one file's
-	maxAfter      = 16       // sentences on what failed after one path had landed
+	maxSaid   = 48 << 10 // bytes of one sentence of theirs, which may name two paths, spelled out
+	maxTarget = 4096     // bytes of what a link points to
+	maxNames  = 1024     // bytes of one name of theirs, spelled out
+	maxList   = 64 << 10 // bytes of the names in one list: what the kernel lists of one file
+	maxAfter  = 16       // sentences on what failed after one path had landed
 )
 
 // soundFact holds what a reader says of a target to the forms it can have.
@@ -61,7 +60,7 @@ func soundWords(list []string) bool {
 func harmless(s string) bool { return visible.Line(s) == visible.Text(s) }
 
 func soundAttributes(list []action.Attribute) bool {
-	room, last := action.Room{Left: maxAttributes}, action.Path("")
+	room, last := action.Room{Left: action.MaxAttributes}, action.Path("")
 	for _, a := range list {
 		if a.Name <= last || len(a.Name) > maxNames || !room.Take(uint64(len(a.Name)+len(a.Value))) {
 			return false

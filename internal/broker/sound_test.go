@@ -52,7 +52,7 @@ func TestFactsAreSound(t *testing.T) {
 		"nothing with attributes":    {func(f *action.Fact) { f.Base.Version = nil }, action.ToFile, false},
 		"attributes out of order":    {func(f *action.Fact) { f.Attributes[0].Name = "user.c" }, action.ToFile, false},
 		"an attribute twice":         {func(f *action.Fact) { f.Attributes[0].Name = "user.b" }, action.ToFile, false},
-		"attributes without end":     {func(f *action.Fact) { f.Attributes[0].Value = make([]byte, maxAttributes) }, action.ToFile, false},
+		"attributes without end":     {func(f *action.Fact) { f.Attributes[0].Value = make([]byte, action.MaxAttributes) }, action.ToFile, false},
 		"words that move":            {func(f *action.Fact) { f.NotKept[0] = "x\x1b[2K" }, action.ToFile, false},
 		"words without end":          {func(f *action.Fact) { f.NotKept[0] = strings.Repeat("x", maxNames+1) }, action.ToFile, false},
 		"a mode that is none":        {func(f *action.Fact) { f.Default = &mode }, action.ToFile, false},
