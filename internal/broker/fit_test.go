@@ -3,6 +3,7 @@ package broker
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -133,7 +134,7 @@ func files(n int, size int64, attributes int) *preview {
 	return v
 }
 
-// T12, T13: an action is reversible only as far as its undo can be sent: of what
+// T11, T12, T13: an action is reversible only as far as its undo can be sent: of what
 // stands at many paths, that is what fits one frame with all there is to say of
 // them.
 func TestPromiseFitsAFrame(t *testing.T) {
@@ -208,5 +209,16 @@ func TestTooLargeIsRefused(t *testing.T) {
 		if c.code == "" && err != nil || c.code != "" && !refusal.Is(err, c.code) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// T2: the bounds on intents that docs/wire.md states are the ones in force.
+func TestDocsBounds(t *testing.T) {
+	b, err := os.ReadFile("../../docs/wire.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("it takes at most %d bytes, an undo %d", maxIntent, maxUndo); !strings.Contains(string(b), want) {
+		t.Errorf("%q is not in the page", want)
 	}
 }

@@ -62,7 +62,7 @@ func TestLargeUndo(t *testing.T) {
 	w.clean()
 }
 
-// T12, T13: what one action removes beyond what may be kept counts as not
+// T11, T12, T13: what one action removes beyond what may be kept counts as not
 // captured: the action asks and says that it cannot be undone, and its undo
 // puts back what was kept and names what was not.
 func TestMoreThanIsKept(t *testing.T) {
