@@ -38,7 +38,7 @@ func (b *Broker) answer(ctx context.Context, t *transaction, plans []action.Plan
 			b.cfg.Log.Warn("the regions that changed cannot be told", "id", view.ID, "error", err)
 		}
 	}
-	view.Regions, view.MoreRegions = action.Regions(plans)
+	view.Regions, view.MoreRegions = action.Regions(standing(plans, *view.Outcome))
 	for n := len(view.Regions); n > 0; n-- { // they come last, and give way first
 		if size(view.Regions[:n]) <= left {
 			break
@@ -47,6 +47,16 @@ func (b *Broker) answer(ctx context.Context, t *transaction, plans []action.Plan
 		view.MoreRegions++
 	}
 	return view
+}
+
+// standing leaves out the plans of files that somebody else has written since.
+func standing(plans []action.Planned, out protocol.Outcome) (those []action.Planned) {
+	for i, p := range plans {
+		if i >= len(out.Changes) || out.Changes[i].Did.Changed() {
+			those = append(those, p)
+		}
+	}
+	return those
 }
 
 // size gives how many bytes regions take in an answer.

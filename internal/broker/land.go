@@ -115,6 +115,7 @@ func (b *Broker) keepAside(person *policy.Person, id action.ID, out protocol.Out
 	for i, k := range out.Kept {
 		what := k.Path.String()
 		if i >= len(handles) {
+			b.cfg.Log.Error("a displaced file came without its handle, and stays where it is alone", "path", what)
 			continue
 		}
 		size, err := soundHandle(handles[i], what)

@@ -157,6 +157,15 @@ func TestOutcomeIsFitted(t *testing.T) {
 	}
 }
 
+// S28: what an answer shows as standing now is no file that was overtaken.
+func TestRegionsStand(t *testing.T) {
+	plans := []action.Planned{{Fact: action.Fact{Path: "/a"}}, {Fact: action.Fact{Path: "/b"}}, {Fact: action.Fact{Path: "/c"}}}
+	out := protocol.Outcome{More: 1, Changes: []protocol.PathOutcome{{Path: "/a", Did: protocol.Overtaken}, {Path: "/b", Did: protocol.Replaced}}}
+	if got := standing(plans, out); len(got) != 2 || got[0].Fact.Path != "/b" || got[1].Fact.Path != "/c" {
+		t.Errorf("%+v", got)
+	}
+}
+
 // T14: an outcome is one record whatever is in it: what its head does not hold
 // stands whole beside it.
 func TestOutcomeHasAHead(t *testing.T) {
