@@ -85,6 +85,7 @@ func TestOutcomesAreSound(t *testing.T) {
 		"not landed but for one":     {func(o *protocol.Outcome) { o.Result = protocol.NotLanded }, false},
 		"a result of its own":        {func(o *protocol.Outcome) { o.Result = "splendid" }, false},
 		"a deed of its own":          {func(o *protocol.Outcome) { o.Changes[1].Did = "improved" }, false},
+		"a deed of nobody's":         {func(o *protocol.Outcome) { o.Result, o.Changes[1].Did = protocol.Unknown, "improved" }, false},
 		"one path":                   {func(o *protocol.Outcome) { o.Changes = o.Changes[:1] }, false},
 		"another's path":             {func(o *protocol.Outcome) { o.Changes[1].Path = "/c" }, false},
 		"paths that are left out":    {func(o *protocol.Outcome) { o.More = 1 }, false},

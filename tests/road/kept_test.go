@@ -69,9 +69,6 @@ func TestLinksAreFollowed(t *testing.T) {
 	w.gone(link, way)
 	w.holds(file, "one\n")
 	back := w.preview(tx.ID)
-	if r := w.whole(back.ID).Transaction.Reasons; slices.ContainsFunc(r, func(r classify.Reason) bool { return r.Name == classify.PermissionsWidened }) {
-		t.Errorf("a link's mode is taken for a permission: %+v", r)
-	}
 	w.did(w.carry(tx.ID, back), protocol.Created, protocol.Created)
 	w.leadsTo(link, "dir/real.txt")
 	w.leadsTo(way, w.alice("dir"))
