@@ -68,17 +68,17 @@ func (b *Broker) approve(ctx context.Context, t *transaction, person *policy.Per
 		return b.ledger.view(t), err
 	}
 	tx, err := b.isStale(t, v) // on the preview it had, where none could be made just now
-	if refusal.Is(err, refusal.Stale) && why.Code == refusal.InUse {
-		err = inUse(view.ID, why)
+	if refusal.Is(err, refusal.Stale) && why.Code != refusal.Changed {
+		err = waitsAgain(view.ID, why)
 	}
 	return tx, err
 }
 
-// inUse says that an approval came to nothing because a program had a file
-// open: what was approved stands as it was shown, and waits again.
-func inUse(id action.ID, why *refusal.Refusal) error {
-	r := refusal.New(refusal.InUse, "approval of "+string(id), "%s; the action waits again", why.What)
-	r.Fix = "close it, look at the action with `countersign show` and approve it again"
+// waitsAgain says that an approval came to nothing though disk is as it was,
+// because a program had a file open, or for want of time: the action waits again.
+func waitsAgain(id action.ID, why *refusal.Refusal) error {
+	r := refusal.New(why.Code, "approval of "+string(id), "%s; the action waits again", why.What)
+	r.Fix = "look at it with `countersign show` and approve it again, once the file is closed or the machine has less to do"
 	return r
 }
 

@@ -245,7 +245,7 @@ func (l *ledger) take(t *transaction, r journal.Record) error {
 		}
 		v.State = after(r.Kind, c)
 		t.overtaken = r.Kind == kindOutcome && v.State == protocol.StateNotLanded && len(c.Outcome.Kept) == 0 &&
-			c.Outcome.Words == "" && (refusal.Is(c.Outcome.Refused, refusal.Changed) || refusal.Is(c.Outcome.Refused, refusal.InUse))
+			c.Outcome.Words == "" && c.Outcome.Refused != nil && anotherTime(c.Outcome.Refused.Code)
 		if of := l.byID[v.UndoOf]; of != nil && c.Outcome.Result == protocol.Landed {
 			l.undone(of, v.ID, true)
 		}
@@ -253,6 +253,13 @@ func (l *ledger) take(t *transaction, r journal.Record) error {
 	}
 	v.State = next[r.Kind].to // withdrawn, expired
 	return nil
+}
+
+// anotherTime says whether a scribe's refusal only says that this was not the
+// moment: disk moved on, a program had a file open for writing, or the files
+// would have been held too long.
+func anotherTime(c refusal.Code) bool {
+	return c == refusal.Changed || c == refusal.InUse || c == refusal.Busy
 }
 
 // undone notes that an undo landed, or stands no more. What an undo had undone

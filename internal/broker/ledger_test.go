@@ -71,6 +71,10 @@ func step(name string) (kind string, content any) {
 		return kindOutcome, out(protocol.Landed, nil)
 	case "overtaken":
 		return kindOutcome, out(protocol.NotLanded, changed)
+	case "in-use":
+		return kindOutcome, out(protocol.NotLanded, refusal.New(refusal.InUse, "x", ""))
+	case "busy":
+		return kindOutcome, out(protocol.NotLanded, refusal.New(refusal.Busy, "x", ""))
 	case "full":
 		return kindOutcome, out(protocol.NotLanded, refusal.New(refusal.DiskFull, "x", ""))
 	case "settled":
@@ -100,6 +104,8 @@ func TestStates(t *testing.T) {
 		{"yes intent overtaken stale", protocol.StateWaiting, false, false},
 		{"yes intent overtaken stale yes intent landed", protocol.StateLanded, true, false},
 		{"yes intent overtaken refused", protocol.StateRefused, true, false},
+		{"yes intent in-use", protocol.StateNotLanded, false, false},
+		{"yes intent busy stale", protocol.StateWaiting, false, false},
 		{"no", protocol.StateDenied, true, false},
 		{"stale stale no", protocol.StateDenied, true, false},
 		{"refused", protocol.StateRefused, true, false},

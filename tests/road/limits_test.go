@@ -38,7 +38,7 @@ func TestLargeUndo(t *testing.T) {
 		content[path] = read(path)
 		all = append(all, deletes(path))
 	}
-	tx := w.propose(lab.Claude, changes(all...), protocol.StateLanded)
+	tx := w.lands(changes(all...))
 	for path := range content {
 		w.gone(path)
 	}
@@ -123,7 +123,7 @@ func TestAsManyAsMayBe(t *testing.T) {
 	for i := range action.MaxChanges {
 		all = append(all, writes(fmt.Sprintf("%s/f%04d", dir, i), "new\n"))
 	}
-	tx := w.propose(lab.Claude, changes(all...), protocol.StateLanded)
+	tx := w.lands(changes(all...))
 	if len(tx.Outcome.Changes) != len(all) || tx.Outcome.More != 0 {
 		t.Fatalf("what became of %d paths is answered, and %d are left out", len(tx.Outcome.Changes), tx.Outcome.More)
 	}
@@ -147,7 +147,7 @@ func TestAsManyAsMayBe(t *testing.T) {
 			t.Fatalf("of %s something is left out where it is shown", c.Path)
 		}
 	}
-	w.undo(tx.ID)
+	w.carry(tx.ID, w.preview(tx.ID))
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("%d files are left, %v", len(left), err)
 	}
