@@ -113,19 +113,7 @@ func (s *session) report(t protocol.Transaction, asJSON bool) error {
 		return end(t)
 	}
 	s.out.Banner(t.Unseparated)
-	s.out.Rows([]protocol.Transaction{t})
-	switch {
-	case t.State == protocol.StateWaiting:
-		fmt.Fprintf(s.out.Out, "look at it:  countersign show %s\n", t.ID)
-	case t.State == protocol.StateLanded && t.UndoOf == "":
-		fmt.Fprintf(s.out.Out, "its owner takes it back with:  countersign undo %s\n", t.ID)
-	case t.State == protocol.StateDenied && t.Why != "":
-		s.out.Said(t.Why)
-	case t.Refusal != nil:
-		fmt.Fprintf(s.out.Out, "refused: %s\n", show.Refusal(t.Refusal))
-	case t.Outcome != nil && t.Outcome.Refused != nil:
-		fmt.Fprintf(s.out.Out, "not landed: %s\n", show.Refusal(t.Outcome.Refused))
-	}
+	s.out.Answer(t)
 	return end(t)
 }
 

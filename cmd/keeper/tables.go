@@ -79,15 +79,15 @@ func consentTable(b *broker.Broker, p *policy.Policy) map[string]wire.Method {
 // asking is what both sockets answer, each about what its caller may see.
 func asking(b *broker.Broker, may func(wire.Caller) error, sees func(wire.Caller) func(protocol.Transaction) bool) map[string]wire.Method {
 	return map[string]wire.Method{
-		protocol.Pending: reading(may, func(_ context.Context, c wire.Caller, _ none) (protocol.ListResult, error) {
+		protocol.Pending: large(reading(may, func(_ context.Context, c wire.Caller, _ none) (protocol.ListResult, error) {
 			return b.Pending(sees(c)), nil
-		}),
-		protocol.Show: large(reading(may, func(_ context.Context, c wire.Caller, in protocol.IDParams) (protocol.ShowResult, error) {
-			return b.Show(in.ID, sees(c))
 		})),
-		protocol.Log: reading(may, func(_ context.Context, c wire.Caller, in protocol.LogParams) (protocol.ListResult, error) {
+		protocol.Show: large(reading(may, func(ctx context.Context, c wire.Caller, in protocol.IDParams) (protocol.ShowResult, error) {
+			return b.Show(ctx, in.ID, sees(c))
+		})),
+		protocol.Log: large(reading(may, func(_ context.Context, c wire.Caller, in protocol.LogParams) (protocol.ListResult, error) {
 			return b.Log(in, sees(c)), nil
-		}),
+		})),
 	}
 }
 
@@ -99,7 +99,8 @@ func method[P, R any](may func(wire.Caller) error, limit int, f func(context.Con
 	return wire.Method{May: may, Limit: limit, Handle: wire.Typed(f)}
 }
 
-// large marks a row whose reply may hold an action's whole content.
+// large marks a row whose reply may hold an action's whole content, or a long
+// list.
 func large(m wire.Method) wire.Method {
 	m.Large = true
 	return m

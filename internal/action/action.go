@@ -7,6 +7,7 @@ import (
 
 	"countersign/internal/canon"
 	"countersign/internal/refusal"
+	"countersign/internal/visible"
 )
 
 // Action is one proposal: exactly one field is set.
@@ -91,6 +92,17 @@ type GitPush struct {
 type Undo struct {
 	Transaction ID        `cbor:"transaction"`
 	Restores    []Restore `cbor:"restores"`
+	Leaves      []Leave   `cbor:"leaves,omitempty"`
+}
+
+// Leave is a path that an undo leaves as it is, with the three versions that
+// its owner has to choose from.
+type Leave struct {
+	Path Path   `cbor:"path" json:"path"`
+	Left Image  `cbor:"left" json:"left"`                   // what the action left there
+	Now  *Image `cbor:"now,omitempty" json:"now,omitempty"` // what disk held when the undo was composed; nil where that cannot be looked at
+	Back Image  `cbor:"back" json:"back"`                   // what stood there before the action
+	Why  string `cbor:"why" json:"why"`                     // one harmless line
 }
 
 // Restore puts one path from the image an action left to the one it replaced.
@@ -381,6 +393,26 @@ func (u *Undo) validate() error {
 			return bad(r.Path.String(), "the attributes are not the image's")
 		}
 		seen[r.Path] = true
+	}
+	return u.validateLeaves(seen)
+}
+
+func (u *Undo) validateLeaves(seen map[Path]bool) error {
+	const maxWhy = 4096
+	if len(u.Leaves) > MaxChanges {
+		return bad("undo", "it leaves over %d paths", MaxChanges)
+	}
+	for _, l := range u.Leaves {
+		if err := l.Path.Validate(); err != nil {
+			return err
+		}
+		if !l.Left.valid() || !l.Back.valid() || l.Now != nil && !l.Now.valid() || seen[l.Path] {
+			return bad(l.Path.String(), "an image is absent or a hash, and a path stands once")
+		}
+		if len(l.Why) > maxWhy || visible.Line(l.Why) != visible.Text(l.Why) {
+			return bad(l.Path.String(), "why it is left is no harmless line")
+		}
+		seen[l.Path] = true
 	}
 	return nil
 }

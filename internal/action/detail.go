@@ -16,6 +16,10 @@ import (
 // removed beyond it is shown by name, size and hash.
 const DiffRemoved = 64 << 10
 
+// AllRemoved bounds, in the same way, the old text that all diffs of one
+// action spell out together, so that the account of many files fits an answer.
+const AllRemoved = 1 << 20
+
 // MaxDiff bounds one diff, in bytes. An action whose new text does not fit is
 // not one that an owner can be asked about: Unshown says so.
 const MaxDiff = 1 << 20
@@ -54,13 +58,16 @@ type ChangeDetail struct {
 // DetailOf makes the account of planned changes.
 func DetailOf(plans []Planned) Detail {
 	d := Detail{Changes: make([]ChangeDetail, 0, len(plans))}
+	left := AllRemoved
 	for _, p := range plans {
-		d.Changes = append(d.Changes, p.detail())
+		d.Changes = append(d.Changes, p.detail(&left))
 	}
 	return d
 }
 
-func (p Planned) detail() ChangeDetail {
+// detail makes the account of one path, and spends what it spells out of old
+// text.
+func (p Planned) detail(left *int) ChangeDetail {
 	c := ChangeDetail{
 		Path: p.Fact.Path, Does: p.Does,
 		Old: p.Fact.Image(), New: p.Result,
@@ -83,9 +90,9 @@ func (p Planned) detail() ChangeDetail {
 	case !utf8.Valid(old):
 		old, c.NoDiff = nil, "the file there is binary"
 	}
-	text, cut := shorten(p.diff(old), p.Back)
+	text, cut := shorten(p.diff(old), p.Back, left)
 	if c.Diff = text; cut > 0 {
-		c.NoDiff = fmt.Sprintf("over %d bytes of old text are concerned: %d bytes of them are not shown", DiffRemoved, cut)
+		c.NoDiff = fmt.Sprintf("%d bytes of the old text that is concerned are not shown", cut)
 	}
 	if len(text) > MaxDiff {
 		c.Diff, c.NoDiff = "", NoDiffTooLong
@@ -107,10 +114,11 @@ func (p Planned) diff(old []byte) string {
 }
 
 // shorten leaves out of a diff the text that stood on disk before, past
-// DiffRemoved of each kind: removed lines, unchanged ones, and with back added
-// ones too. It says how many bytes they are. Each run of them gives way to a
-// line that begins with a backslash, as no line of a file's text does in a diff.
-func shorten(diff string, back bool) (text string, cut int) {
+// DiffRemoved of each kind and past what is left for the whole action: removed
+// lines, unchanged ones, and with back added ones too. It says how many bytes
+// they are. Each run of them gives way to a line that begins with a backslash,
+// as no line of a file's text does in a diff.
+func shorten(diff string, back bool, left *int) (text string, cut int) {
 	var b strings.Builder
 	shown := make(map[byte]int)
 	run, header := 0, true
@@ -125,11 +133,12 @@ func shorten(diff string, back bool) (text string, cut int) {
 		sign := line[0]
 		if old := sign == '-' || sign == ' ' || sign == '+' && back; old && !header {
 			n := len(line) - 1
-			if shown[sign]+n > DiffRemoved {
+			if shown[sign]+n > DiffRemoved || n > *left {
 				run += n
 				continue
 			}
 			shown[sign] += n
+			*left -= n
 		} else if sign == '\\' && run > 0 {
 			run-- // the end of line that the diff gave the line before
 			continue
@@ -158,6 +167,9 @@ func (p Planned) effects() []string {
 	for i := range p.Fact.Base.Landing.Missing() {
 		names := p.Fact.Base.Landing.Missing()
 		say("new directory %s", Path(strings.Join(names[:i+1], "/")))
+	}
+	if p.Made > 0 {
+		say("%d directories above it that were made for it go too, as far as they are empty then", p.Made)
 	}
 	if v == nil && p.Result.Kind == Symlink {
 		say("symbolic link to %s", Path(p.New))

@@ -307,3 +307,33 @@ func TestDetailIsBoundedInTime(t *testing.T) {
 		}
 	}
 }
+
+// T3: the old text that all the diffs of one action spell out is bounded
+// together, and every path says what of it is left out; new text stands whole.
+func TestOldTextIsBoundedTogether(t *testing.T) {
+	old := strings.Repeat(strings.Repeat("o", 1023)+"\n", 60)
+	var plans []Planned
+	const n = 100
+	for i := range n {
+		p := Planned{Fact: standing(old).Fact, Does: Replaces, Old: []byte(old), New: []byte("new\n"), Result: image("new\n", 0o644)}
+		p.Fact.Path = Path(fmt.Sprintf("/home/alice/%03d", i))
+		plans = append(plans, p)
+	}
+	d, shown, cut := DetailOf(plans), 0, 0
+	for _, c := range d.Changes {
+		if !strings.Contains(c.Diff, "+new\n") || c.Old.Size != uint64(len(old)) {
+			t.Fatalf("%s does not say what comes and goes: %.200q", c.Path, c.Diff)
+		}
+		o := strings.Count(c.Diff, "\n-o")
+		shown += o << 10
+		if c.NoDiff != "" {
+			cut++
+		}
+		if (o < 60) != (c.NoDiff != "") {
+			t.Errorf("%s shows %d lines and says %q", c.Path, o, c.NoDiff)
+		}
+	}
+	if shown != AllRemoved || cut == 0 || cut == n {
+		t.Errorf("%d bytes of old text are shown, %d paths are cut", shown, cut)
+	}
+}

@@ -44,6 +44,7 @@ type Broker struct {
 	refusals, asked budget
 	work            sync.WaitGroup
 	queue           chan func(context.Context) // for the background
+	looks           chan struct{}              // holds a token for each look back that is under way
 }
 
 // later hands work to the background, where it runs until it ends or the
@@ -66,6 +67,9 @@ const (
 	atOnce = 16
 	// ownersOwn is how many of those places agents cannot take.
 	ownersOwn = 4
+	// looksAtOnce is how many landed actions are worked out again together, for
+	// those who look at them.
+	looksAtOnce = 4
 	// queueFor is how long an action waits for a place, or for another action
 	// on the same path, before it is refused as busy.
 	queueFor = 30 * time.Second
@@ -98,7 +102,7 @@ func Open(ctx context.Context, cfg Config) (*Broker, error) {
 	b := &Broker{
 		cfg: cfg, ledger: newLedger(), hands: make(map[string]*hands),
 		failed: make(chan error, 1), queue: make(chan func(context.Context), 1024),
-		refusals: refusedBudget(), asked: askedBudget(),
+		refusals: refusedBudget(), asked: askedBudget(), looks: make(chan struct{}, looksAtOnce),
 	}
 	for name := range cfg.Policy.Persons {
 		b.hands[name] = &hands{

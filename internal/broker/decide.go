@@ -60,13 +60,26 @@ func (b *Broker) approve(ctx context.Context, t *transaction, person *policy.Per
 	if !b.ledger.isOvertaken(t) {
 		return b.answer(ctx, t, v.plans), nil
 	}
+	why := b.ledger.view(t).Outcome.Refused
 	switch now, err := b.previewAgain(ctx, t, person, a); {
 	case now != nil && err == nil:
 		v = now
 	case b.ledger.view(t).State.Ended() && !b.ledger.isOvertaken(t):
 		return b.ledger.view(t), err
 	}
-	return b.isStale(t, v) // on the preview it had, where none could be made just now
+	tx, err := b.isStale(t, v) // on the preview it had, where none could be made just now
+	if refusal.Is(err, refusal.Stale) && why.Code != refusal.Changed {
+		err = waitsAgain(view.ID, why)
+	}
+	return tx, err
+}
+
+// waitsAgain says that an approval came to nothing though disk is as it was,
+// because a program had a file open, or for want of time: the action waits again.
+func waitsAgain(id action.ID, why *refusal.Refusal) error {
+	r := refusal.New(why.Code, "approval of "+string(id), "%s; the action waits again", why.What)
+	r.Fix = "look at it with `countersign show` and approve it again, once the file is closed or the machine has less to do"
+	return r
 }
 
 // revisit takes up a waiting transaction for its owner, with the places that it

@@ -73,7 +73,7 @@ func (b *Broker) conclude(kind string, id action.ID, out protocol.Outcome) {
 		err = b.note(e)
 	}
 	if err != nil {
-		out = headOf(out)
+		out, _ = headOf(out)
 		out.Words = strings.TrimPrefix(out.Words+"; it could not be written down, and will be found out again", "; ")
 		b.ledger.told(id, out, protocol.Time(b.cfg.Now().UnixNano()))
 	}
@@ -115,6 +115,7 @@ func (b *Broker) keepAside(person *policy.Person, id action.ID, out protocol.Out
 	for i, k := range out.Kept {
 		what := k.Path.String()
 		if i >= len(handles) {
+			b.cfg.Log.Error("a displaced file came without its handle, and stays where it is alone", "path", what)
 			continue
 		}
 		size, err := soundHandle(handles[i], what)

@@ -193,7 +193,7 @@ func (l *ledger) open(r journal.Record) error {
 		ID: action.ID(r.ID), State: protocol.StateWaiting,
 		By: p.By, UID: p.UID, Person: p.Person, Capability: p.Capability, Paths: p.Paths, More: p.More,
 		Sentence: p.Sentence, Digest: p.Digest, Self: p.Self, Unseparated: p.Unseparated,
-		UndoOf: p.UndoOf, Proposed: protocol.Time(r.Time.UnixNano()),
+		UndoOf: p.UndoOf, Leaves: p.Leaves, MoreLeaves: p.MoreLeaves, Proposed: protocol.Time(r.Time.UnixNano()),
 	}
 	if len(r.Bodies) == 0 || r.Bodies[0].Role != roleAction || l.byID[t.view.ID] != nil {
 		return fmt.Errorf("[unexpected] record %d: a proposal without its action, or twice", r.Seq)
@@ -223,7 +223,7 @@ func (l *ledger) take(t *transaction, r journal.Record) error {
 		c, err := decode[stale](r.Content)
 		v.State = protocol.StateWaiting
 		v.Stale++
-		v.Decided, v.DecidedBy, v.Outcome = 0, "", nil
+		v.Decided, v.DecidedBy, v.Outcome, t.result = 0, "", nil, nil
 		t.judge(c.Judged, r)
 		return err
 	case kindDecided:
@@ -240,12 +240,12 @@ func (l *ledger) take(t *transaction, r journal.Record) error {
 	case kindOutcome, kindSettled:
 		c, err := decode[outcome](r.Content)
 		v.Outcome, t.result = &c.Outcome, nil
-		if len(r.Bodies) > 0 {
+		if len(r.Bodies) > 0 && r.Bodies[0].Role == roleResult {
 			t.result = &r.Bodies[0]
 		}
 		v.State = after(r.Kind, c)
 		t.overtaken = r.Kind == kindOutcome && v.State == protocol.StateNotLanded && len(c.Outcome.Kept) == 0 &&
-			c.Outcome.Words == "" && (refusal.Is(c.Outcome.Refused, refusal.Changed) || refusal.Is(c.Outcome.Refused, refusal.InUse))
+			c.Outcome.Words == "" && c.Outcome.Refused != nil && anotherTime(c.Outcome.Refused.Code)
 		if of := l.byID[v.UndoOf]; of != nil && c.Outcome.Result == protocol.Landed {
 			l.undone(of, v.ID, true)
 		}
@@ -255,11 +255,19 @@ func (l *ledger) take(t *transaction, r journal.Record) error {
 	return nil
 }
 
+// anotherTime says whether a scribe's refusal only says that this was not the
+// moment: disk moved on, a program had a file open for writing, or the files
+// would have been held too long.
+func anotherTime(c refusal.Code) bool {
+	return c == refusal.Changed || c == refusal.InUse || c == refusal.Busy
+}
+
 // undone notes that an undo landed, or stands no more. What an undo had undone
 // stands again once it is undone itself, and so on down the row of undos.
 func (l *ledger) undone(of *transaction, by action.ID, stands bool) {
-	if of.view.UndoneBy = by; !stands {
-		of.view.UndoneBy = ""
+	of.view.UndoneBy, of.view.InPart = "", false
+	if stands {
+		of.view.UndoneBy, of.view.InPart = by, len(l.byID[by].view.Leaves) > 0
 	}
 	if first := l.byID[of.view.UndoOf]; first != nil {
 		l.undone(first, of.view.ID, !stands)
@@ -381,7 +389,7 @@ func (l *ledger) told(id action.ID, out protocol.Outcome, at protocol.Time) {
 	defer l.mu.Unlock()
 	t := l.byID[id]
 	t.view.Outcome, t.view.State, t.view.Ended = &out, stateOf(out.Result), at
-	t.overtaken = false
+	t.result, t.overtaken = nil, false
 	t.end()
 }
 

@@ -71,6 +71,10 @@ func step(name string) (kind string, content any) {
 		return kindOutcome, out(protocol.Landed, nil)
 	case "overtaken":
 		return kindOutcome, out(protocol.NotLanded, changed)
+	case "in-use":
+		return kindOutcome, out(protocol.NotLanded, refusal.New(refusal.InUse, "x", ""))
+	case "busy":
+		return kindOutcome, out(protocol.NotLanded, refusal.New(refusal.Busy, "x", ""))
 	case "full":
 		return kindOutcome, out(protocol.NotLanded, refusal.New(refusal.DiskFull, "x", ""))
 	case "settled":
@@ -100,6 +104,8 @@ func TestStates(t *testing.T) {
 		{"yes intent overtaken stale", protocol.StateWaiting, false, false},
 		{"yes intent overtaken stale yes intent landed", protocol.StateLanded, true, false},
 		{"yes intent overtaken refused", protocol.StateRefused, true, false},
+		{"yes intent in-use", protocol.StateNotLanded, false, false},
+		{"yes intent busy stale", protocol.StateWaiting, false, false},
 		{"no", protocol.StateDenied, true, false},
 		{"stale stale no", protocol.StateDenied, true, false},
 		{"refused", protocol.StateRefused, true, false},
@@ -236,6 +242,50 @@ func TestUndoneFollowsTheOutcome(t *testing.T) {
 	land(last, ids[2])
 	if a, b, c := undoneBy(ids[0]), undoneBy(ids[1]), undoneBy(ids[2]); a != ids[1] || b != "" || c != last {
 		t.Errorf("undone by %q, %q and %q, want %q, none and %q", a, b, c, ids[1], last)
+	}
+}
+
+// T12: an undo that left a path as it was undoes in part, and says so until it is
+// undone itself.
+func TestUndoneInPart(t *testing.T) {
+	s, first := newTeller(t), action.NewID()
+	land := func(of action.ID, leaves int) action.ID {
+		t.Helper()
+		id := first
+		if of != "" {
+			id = action.NewID()
+		}
+		if err := s.tell(kindProposed, id, proposed{UndoOf: of, Leaves: make([]action.Leave, leaves)}); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"yes", "intent", "landed"} {
+			kind, content := step(name)
+			if err := s.tell(kind, id, content); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return id
+	}
+	inPart := func() (action.ID, bool) {
+		_, view := s.l.get(first)
+		return view.UndoneBy, view.InPart
+	}
+	land("", 0)
+	some := land(first, 1)
+	if by, part := inPart(); by != some || !part {
+		t.Errorf("undone by %q, in part: %v", by, part)
+	}
+	again := land(some, 0)
+	if by, part := inPart(); by != "" || part {
+		t.Errorf("that undone, it is undone by %q, in part: %v", by, part)
+	}
+	land(again, 0)
+	if by, part := inPart(); by != some || !part {
+		t.Errorf("and that, it is undone by %q, in part: %v", by, part)
+	}
+	rest := land(first, 0)
+	if by, part := inPart(); by != rest || part {
+		t.Errorf("the rest undone, it is undone by %q, in part: %v", by, part)
 	}
 }
 

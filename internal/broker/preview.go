@@ -16,6 +16,7 @@ import (
 	"countersign/internal/policy"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
+	"countersign/internal/wire"
 )
 
 // preview is what an action would do on disk as it is, and what policy makes
@@ -24,6 +25,7 @@ type preview struct {
 	person  *policy.Person
 	befores []action.Before
 	plans   []action.Planned
+	kept    []bool // for each path, whether a copy of what stands there is kept
 	judged  judged
 	detail  []byte       // encoded; where it asks
 	hash    *action.Hash // of detail
@@ -50,7 +52,8 @@ func (v *preview) facts() []action.Fact {
 func (b *Broker) preview(ctx context.Context, id action.ID, person *policy.Person, a action.Action, of proposed) (*preview, error) {
 	v := &preview{person: person}
 	var err error
-	if v.befores, err = b.capture(ctx, person, a.Targets()); err != nil {
+	room := action.Room{Left: b.cfg.Policy.Limits.AutoBytes}
+	if v.befores, err = b.capture(ctx, person, a.Targets(), &room); err != nil {
 		return nil, err
 	}
 	for _, before := range v.befores {
@@ -61,7 +64,13 @@ func (b *Broker) preview(ctx context.Context, id action.ID, person *policy.Perso
 	if v.plans, err = a.Plan(v.befores, person.Umask); err != nil {
 		return nil, err
 	}
+	if err = v.carried(a); err != nil {
+		return nil, err
+	}
+	whole := false
+	v.kept, whole = v.takenBack()
 	class := classify.Classify(v.changes(of.Capability, b.room(v)), classify.Limits{Large: b.cfg.Policy.Limits.Large})
+	class.Reversible = class.Reversible && whole
 	decision := b.cfg.Policy.Decide(class, policy.Proposer{Agent: of.By, Self: of.Self})
 	v.judged = judged{
 		Verdict: string(decision.Verdict), Rule: decision.Rule, Reasons: decision.Reasons, Reversible: class.Reversible,
@@ -73,7 +82,7 @@ func (b *Broker) preview(ctx context.Context, id action.ID, person *policy.Perso
 // that an owner is shown.
 func (b *Broker) finish(v *preview, id action.ID, a action.Action, of proposed) error {
 	limits, n := b.cfg.Policy.Limits, int64(a.NewText())
-	what := string(of.Capability) + " of " + a.Paths()[0].String()
+	what := whatOf(a)
 	switch policy.Verdict(v.judged.Verdict) {
 	case policy.Auto:
 		if n > limits.AutoBytes {
@@ -94,6 +103,9 @@ func (b *Broker) finish(v *preview, id action.ID, a action.Action, of proposed) 
 	if v.detail, err = detail.Encode(); err != nil {
 		return err
 	}
+	if size := len(v.detail); size > maxDetail {
+		return refusal.New(refusal.TooLongToAsk, what, "its account takes %d bytes, of at most %d", size, maxDetail)
+	}
 	hash := action.HashOf(v.detail)
 	v.hash = &hash
 	v.judged.Prefix, err = consent.Shown{
@@ -104,16 +116,23 @@ func (b *Broker) finish(v *preview, id action.ID, a action.Action, of proposed) 
 
 // capture asks the person's reader what stands at the targets, as many at a
 // time as one answer carries, and reads the files through the handles that come
-// with the answers.
-func (b *Broker) capture(ctx context.Context, person *policy.Person, targets []action.Target) ([]action.Before, error) {
+// with the answers, as far as there is room. What a reader says in all is
+// bounded by what could be sent to a scribe.
+func (b *Broker) capture(ctx context.Context, person *policy.Person, targets []action.Target, room *action.Room) ([]action.Before, error) {
 	befores := make([]action.Before, 0, len(targets))
-	room := action.Room{Left: b.cfg.Policy.Limits.AutoBytes}
+	var said load
 	for some := range slices.Chunk(targets, protocol.MaxCapture) {
-		more, err := b.captureSome(ctx, person, some, &room)
+		more, err := b.captureSome(ctx, person, some, room)
 		if err != nil {
 			return nil, err
 		}
 		befores = append(befores, more...)
+		for _, m := range more {
+			said.fact(m.Fact)
+		}
+		if said.bytes > 2*wire.MaxFrame {
+			return nil, refusal.New(refusal.TooLarge, "the capture", "what stands at %d of %d paths takes over %d bytes to say", len(befores), len(targets), said.bytes)
+		}
 	}
 	return befores, nil
 }
@@ -147,15 +166,16 @@ func (b *Broker) captureSome(ctx context.Context, person *policy.Person, targets
 		case v == nil:
 		case v.Kind == action.Symlink:
 			before.Content, before.Read = []byte(f.Target), true
+			before = room.Keep(before)
 		case len(left) == 0:
 			return nil, refusal.New(refusal.HandleRejected, f.Path.String(), "it is missing")
 		default:
-			if before, err = b.readHandle(left[0], f); err != nil {
+			if before, err = b.readHandle(left[0], f, room); err != nil {
 				return nil, err
 			}
 			left = left[1:]
 		}
-		befores = append(befores, room.Keep(before))
+		befores = append(befores, before)
 	}
 	if len(left) > 0 {
 		return nil, refusal.New(refusal.HandleRejected, "the capture", "%d more than it has files", len(left))
@@ -163,10 +183,12 @@ func (b *Broker) captureSome(ctx context.Context, person *policy.Person, targets
 	return befores, nil
 }
 
-// readHandle reads a captured file through the reader's handle. The reader may
-// be anybody's by now, so the handle is judged before the first read, which is
-// bounded, and what it gives must be what the reader said.
-func (b *Broker) readHandle(h *os.File, f action.Fact) (action.Before, error) {
+// readHandle reads a captured file through the reader's handle, where there is
+// room for its content. The reader may be anybody's by now, so the handle is
+// judged before the first read, which is bounded, and what it gives must be what
+// the reader said. What is not read is taken on the reader's word: the scribe
+// compares it all the same.
+func (b *Broker) readHandle(h *os.File, f action.Fact, room *action.Room) (action.Before, error) {
 	before, what := action.Before{Fact: f}, f.Path.String()
 	size, err := soundHandle(h, what)
 	if err != nil {
@@ -175,11 +197,10 @@ func (b *Broker) readHandle(h *os.File, f action.Fact) (action.Before, error) {
 	if size != int64(f.Base.Version.Size) {
 		return before, refusal.New(refusal.Changed, what, "while it was captured")
 	}
-	keep := b.cfg.Policy.Limits.AutoBytes
-	if size > keep {
+	if !room.Take(f.Base.Version.Size) {
 		return before, nil
 	}
-	snap, err := beneath.Take(what, h, keep)
+	snap, err := beneath.Take(what, h, size)
 	if err != nil {
 		return before, err
 	}
@@ -237,7 +258,7 @@ func (v *preview) changes(c action.Capability, room bool) []classify.Change {
 		out = append(out, classify.Change{
 			Path: plan.Fact.Path, Real: plan.Fact.Real, Home: string(v.person.Home), Capability: c,
 			Old: &old, New: &now, NotKept: plan.Fact.NotKept, OldContent: plan.Old, NewContent: plan.New, ContentType: plan.Type,
-			Captured:       room && v.befores[i].Read,
+			Captured:       room && v.kept[i],
 			InSnapshotRoot: v.person.InSnapshotRoot(plan.Fact.Real),
 		})
 	}
@@ -246,8 +267,8 @@ func (v *preview) changes(c action.Capability, room bool) []classify.Change {
 
 // room says whether the vault would keep what a change replaces.
 func (b *Broker) room(v *preview) bool {
-	for _, before := range v.befores {
-		if before.Read && !b.vault.Room(v.person.Name, before.Fact.Base.Version.Hash, int64(len(before.Content))) {
+	for i, before := range v.befores {
+		if v.kept[i] && !b.vault.Room(v.person.Name, before.Fact.Base.Version.Hash, int64(len(before.Content))) {
 			return false
 		}
 	}
@@ -255,20 +276,26 @@ func (b *Broker) room(v *preview) bool {
 }
 
 // keep gives what a preview would replace to the vault, and gives the bodies
-// that have to go with the intent's record.
-func (b *Broker) keep(v *preview) ([]journal.Body, error) {
-	var bodies []journal.Body
-	for _, before := range v.befores {
-		if !before.Read {
+// that have to go with the intent's record. The error is the first of what could
+// not be kept; the rest is.
+func (b *Broker) keep(v *preview) (bodies []journal.Body, err error) {
+	given := make(map[action.Hash]bool)
+	for i, before := range v.befores {
+		version := before.Fact.Base.Version
+		if !v.kept[i] || version.Kind == action.Symlink || given[version.Hash] { // a link's fact holds what it points to
 			continue
 		}
-		held, err := b.vault.Prepare(v.person.Name, before.Content)
-		if err != nil {
-			return nil, err
+		held, failed := b.vault.Prepare(v.person.Name, before.Content)
+		if failed != nil {
+			if err == nil {
+				err = failed
+			}
+			continue
 		}
+		given[version.Hash] = true
 		if held.Body != nil {
 			bodies = append(bodies, *held.Body)
 		}
 	}
-	return bodies, nil
+	return bodies, err
 }

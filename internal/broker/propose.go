@@ -43,6 +43,9 @@ func (b *Broker) Act(ctx context.Context, uid uint32, in protocol.ActParams) (pr
 		if view.Digest != p.record.Digest {
 			return protocol.Transaction{}, refusal.New(refusal.BadRequest, "the proposal", "its nonce is another action's")
 		}
+		if view.State.Ended() {
+			view = b.answer(ctx, earlier, nil)
+		}
 		return view, nil
 	}
 	if p.person, err = b.whose(uid, p); err != nil {
@@ -174,7 +177,7 @@ func (b *Broker) propose(ctx context.Context, p proposal) (protocol.Transaction,
 		_, view := b.ledger.get(p.id)
 		return view, nil
 	}
-	return b.refuseNew(p, refusal.New(refusal.PolicyDenies, string(p.record.Capability)+" of "+p.action.Paths()[0].String(), "%s", v.judged.Rule))
+	return b.refuseNew(p, refusal.New(refusal.PolicyDenies, whatOf(p.action), "%s", v.judged.Rule))
 }
 
 // bounded refuses one more waiting action than an agent may have, or than may

@@ -47,7 +47,9 @@ type proposed struct {
 	Self        bool              `cbor:"self,omitempty"`
 	Unseparated bool              `cbor:"unseparated,omitempty"`
 	UndoOf      action.ID         `cbor:"undo-of,omitempty"`
-	Judged      *judged           `cbor:"judged,omitempty"` // none where it was refused before
+	Leaves      []action.Leave    `cbor:"leaves,omitempty"`      // of an undo: the first protocol.MaxPaths that it leaves as they are
+	MoreLeaves  uint64            `cbor:"more-leaves,omitempty"` // beyond those
+	Judged      *judged           `cbor:"judged,omitempty"`      // none where it was refused before
 }
 
 // judged is what classification and policy made of a preview, and the prefix

@@ -187,7 +187,7 @@ func (c *Change) listed(n Name, table []Entry) []Reason {
 // is their own choice, so only one that everybody may write counts.
 func widened(c *Change, _ Limits) []Reason {
 	switch {
-	case !there(c.New):
+	case !there(c.New), c.New.Kind == action.Symlink: // a link's mode says nothing
 		return nil
 	case !there(c.Old):
 		if c.New.Mode&0o002 != 0 {
@@ -202,10 +202,16 @@ func widened(c *Change, _ Limits) []Reason {
 }
 
 func lost(c *Change, _ Limits) []Reason {
-	if len(c.NotKept) > 0 && there(c.New) {
-		return one(AttributesLost, "it would lose what cannot be kept: "+strings.Join(c.NotKept, ", "))
+	const most = 8 // named in a reason; the account has all of them
+	if len(c.NotKept) == 0 || !there(c.New) {
+		return nil
 	}
-	return nil
+	named := c.NotKept[:min(len(c.NotKept), most)]
+	why := "it would lose what cannot be kept: " + strings.Join(named, ", ")
+	if more := len(c.NotKept) - len(named); more > 0 {
+		why += fmt.Sprintf(", and %d more", more)
+	}
+	return one(AttributesLost, why)
 }
 
 func binary(c *Change, _ Limits) []Reason {

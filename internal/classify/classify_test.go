@@ -1,6 +1,7 @@
 package classify
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -81,6 +82,7 @@ func TestClassify(t *testing.T) {
 		{"a group that cannot be kept", edit(func(c *Change) { c.NotKept = []string{"group 27"} }), "file-write", "snapshot", "attributes-lost"},
 		{"a delete of what could not be kept", edit(func(c *Change) { gone(c); c.NotKept = []string{"group 27"} }), "file-delete", "snapshot", "data-deletion"},
 		{"a link deleted", edit(func(c *Change) { gone(c); c.Old.Kind, c.Old.Mode = action.Symlink, 0o777 }), "file-delete", "snapshot", "data-deletion"},
+		{"a link put back", edit(func(c *Change) { born(c); c.New.Kind, c.New.Mode = action.Symlink, 0o777 }), "file-write", "snapshot", ""},
 		{"another group without rights", edit(func(c *Change) { c.New.GID = 27; c.Old.Mode = 0o600; c.New.Mode = 0o600 }), "file-write", "snapshot", ""},
 		{"a tokens file", edit(func(c *Change) { c.Path = home + "/p/.npmrc" }), "file-write", "snapshot", "credentials"},
 		{"a binary write of text", edit(func(c *Change) { c.ContentType = "image/png" }), "file-write", "snapshot", "binary-content"},
@@ -145,5 +147,23 @@ func TestNames(t *testing.T) {
 		"permissions-widened", "attributes-lost", "binary-content", "large", "others-work", "foreign-identity"}
 	if !slices.Equal(Names(), want) {
 		t.Errorf("got %v", Names())
+	}
+}
+
+// T4: a reason names a few of many things that are lost, and says how many more
+// there are.
+func TestLossesAreCounted(t *testing.T) {
+	c := Change{Path: "/home/alice/a", Old: &action.Image{}, New: &action.Image{}, Captured: true, InSnapshotRoot: true}
+	for i := range 20 {
+		c.NotKept = append(c.NotKept, fmt.Sprintf("attribute %02d", i))
+	}
+	why := ""
+	for _, r := range Classify([]Change{c}, Limits{}).Reasons {
+		if r.Name == AttributesLost {
+			why = r.Why
+		}
+	}
+	if !strings.HasSuffix(why, "attribute 07, and 12 more") {
+		t.Errorf("it says %q", why)
 	}
 }

@@ -108,14 +108,14 @@ func notice(summary string, of protocol.ListResult, lines []string) Notice {
 type group struct {
 	by, person string
 	kind       action.Capability
-	many       int // files, or actions where files are not what counts
+	many       uint64 // files, or actions where files are not what counts
 }
 
 func groupOf(t protocol.Transaction) group {
 	g := group{by: name(t.By), person: name(t.Person), kind: t.Capability, many: 1}
 	switch t.Capability {
 	case action.CapFileWrite, action.CapFileDelete:
-		g.many = len(t.Paths)
+		g.many = uint64(len(t.Paths)) + t.More
 	}
 	return g
 }

@@ -64,6 +64,8 @@ func TestCompare(t *testing.T) {
 func TestWords(t *testing.T) {
 	several := wants("claude", action.CapFileWrite, "c")
 	several.Paths = make([]action.Path, 3)
+	many := several
+	many.More = 997
 	alone := wants("alice", action.CapFileDelete, "b")
 	alone.Unseparated = true
 	crowd := protocol.ListResult{More: 7}
@@ -78,6 +80,7 @@ func TestWords(t *testing.T) {
 	}{
 		{"one", waits("b", 0), "claude asks to write a file", "In the home of alice.\nTo look at it: countersign show aaaaaaaaaaaab"},
 		{"one with files", list(several), "claude asks to write 3 files", "In the home of alice.\nTo look at it: countersign show aaaaaaaaaaaac"},
+		{"one with a thousand", list(many), "claude asks to write 1000 files", "In the home of alice.\nTo look at it: countersign show aaaaaaaaaaaac"},
 		{"not separated", list(alone), "alice asks to delete a file", "In the home of alice.\nTo look at it: countersign show aaaaaaaaaaaab\n" +
 			"NOT SEPARATED: agents run as you, and can approve what they propose"},
 		{"several", list(wants("claude", action.CapFileWrite, "b"), wants("other", action.CapFileDelete, "d"), several), "3 actions wait for you",

@@ -100,6 +100,11 @@ type Transaction struct {
 	Refusal  *refusal.Refusal `cbor:"refusal,omitempty" json:"refusal,omitempty"`
 	UndoOf   action.ID        `cbor:"undo-of,omitempty" json:"undo_of,omitempty"`
 	UndoneBy action.ID        `cbor:"undone-by,omitempty" json:"undone_by,omitempty"`
+	InPart   bool             `cbor:"in-part,omitempty" json:"in_part,omitempty"` // that undo left some paths as they were
+
+	// Of an undo: what it leaves as it is, in a list the first MaxPaths.
+	Leaves     []action.Leave `cbor:"leaves,omitempty" json:"leaves,omitempty"`
+	MoreLeaves uint64         `cbor:"more-leaves,omitempty" json:"more_leaves,omitempty"`
 
 	// Of one that landed, where it is answered alone: the regions that changed,
 	// as they stand now, and how many files have one that did not fit.
@@ -108,8 +113,19 @@ type Transaction struct {
 }
 
 // MaxPaths is how many paths of a transaction are told in a list, with as many
-// of its outcome's; where it is answered alone, the outcome has all of them.
+// of its outcome's; where it is answered alone, the outcome has all of them, as
+// far as they fit.
 const MaxPaths = 16
+
+// Bounds on what one answer tells of an outcome and its regions, or of what an
+// undo leaves, in bytes: of a transaction that is answered alone, and of one
+// that is shown. What became of every path comes first, then what was kept
+// aside, then what there is to say of each, then what stands there now, then
+// the regions; what does not fit is said to be left out.
+const (
+	MaxAnswer = 256 << 10
+	MaxShown  = 2 << 20
+)
 
 // ListResult is a list of transactions: what waits, oldest first, or the log,
 // newest first. More says how many of them did not fit.
@@ -132,11 +148,13 @@ type LogParams struct {
 const MaxList = 200
 
 // ShowResult is one transaction whole. Detail is there where it was made or
-// can be made from what was captured.
+// can be made from what was captured. Cut says what did not fit the answer: the
+// action first, and then, of one that does not wait, diffs from the end.
 type ShowResult struct {
 	Transaction Transaction    `cbor:"transaction" json:"transaction"`
-	Action      action.Action  `cbor:"action" json:"action"`
+	Action      *action.Action `cbor:"action,omitempty" json:"action,omitempty"`
 	Detail      *action.Detail `cbor:"detail,omitempty" json:"detail,omitempty"`
+	Cut         []string       `cbor:"cut,omitempty" json:"cut,omitempty"`
 }
 
 // DecideParams is an owner's decision on exactly what the prefix names.

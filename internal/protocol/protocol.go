@@ -95,14 +95,16 @@ const (
 )
 
 // Outcome is how an intent ended. One that was refused before anything was
-// changed is answered with the refusal instead.
+// changed is answered with the refusal instead. Where it does not fit, More and
+// MoreKept say how many of a list are left out: a scribe leaves out none.
 type Outcome struct {
-	Result  Result           `cbor:"result" json:"result"`
-	Changes []PathOutcome    `cbor:"changes" json:"changes"`
-	More    uint64           `cbor:"more,omitempty" json:"more,omitempty"`   // paths that are left out of Changes
-	Words   string           `cbor:"words,omitempty" json:"words,omitempty"` // how it was found out, where it was not simply done
-	Kept    []KeptAside      `cbor:"kept,omitempty" json:"kept,omitempty"`
-	Refused *refusal.Refusal `cbor:"refused,omitempty" json:"refused,omitempty"` // of NotLanded and Partial: why
+	Result   Result           `cbor:"result" json:"result"`
+	Changes  []PathOutcome    `cbor:"changes" json:"changes"`
+	More     uint64           `cbor:"more,omitempty" json:"more,omitempty"`
+	Words    string           `cbor:"words,omitempty" json:"words,omitempty"` // how it was found out, where it was not simply done
+	Kept     []KeptAside      `cbor:"kept,omitempty" json:"kept,omitempty"`
+	MoreKept uint64           `cbor:"more-kept,omitempty" json:"more_kept,omitempty"`
+	Refused  *refusal.Refusal `cbor:"refused,omitempty" json:"refused,omitempty"` // of NotLanded and Partial: why
 }
 
 // PathOutcome is what became of one path, and what stands there now.
@@ -115,6 +117,7 @@ type PathOutcome struct {
 	NotKept    []string        `cbor:"not-kept,omitempty" json:"not_kept,omitempty"`     // what the old file had and the new one has not
 	NoLease    string          `cbor:"no-lease,omitempty" json:"no_lease,omitempty"`     // why only the exchange stood against other writers
 	After      []string        `cbor:"after,omitempty" json:"after,omitempty"`           // what failed after it had landed
+	Cut        bool            `cbor:"cut,omitempty" json:"cut,omitempty"`               // some of this did not fit: keeper.show has it
 }
 
 // Did says what became of one path.
@@ -132,6 +135,15 @@ const (
 
 // Changed says whether the path was left as the action planned it.
 func (d Did) Changed() bool { return d == Created || d == Replaced || d == Deleted }
+
+// Known says whether d is one of the above.
+func (d Did) Known() bool {
+	switch d {
+	case Untouched, TakenBack, Overtaken, Unsettled:
+		return true
+	}
+	return d.Changed()
+}
 
 // KeptAside is a file of somebody else's that an exchange displaced and that
 // could not be put back: it stays under its staged name, and its handle rides

@@ -129,11 +129,26 @@ func (w Writer) Sentence(t protocol.Transaction) visible.Text {
 	if t.Unseparated {
 		who += " (unseparated)"
 	}
-	where := make([]string, len(t.Paths))
-	for i, p := range t.Paths {
+	return visible.Text(fmt.Sprintf("%s: %s %s", who, what, places(t)))
+}
+
+// places names the places of a transaction: all of a few, the first two of many.
+func places(t protocol.Transaction) string {
+	const few, first = 3, 2
+	paths, more := t.Paths, t.More
+	if len(paths) > few || more > 0 {
+		n := min(first, len(paths))
+		paths, more = paths[:n], more+uint64(len(paths)-n)
+	}
+	where := make([]string, len(paths))
+	for i, p := range paths {
 		where[i] = named(p)
 	}
-	return visible.Text(fmt.Sprintf("%s: %s %s", who, what, strings.Join(where, ", ")))
+	list := strings.Join(where, ", ")
+	if more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
 }
 
 // named spells a path within a line: quoted where it holds what stands between
@@ -145,14 +160,14 @@ func named(p action.Path) string {
 	return p.String()
 }
 
-// Said gives an owner's words.
-func (w Writer) Said(why string) { w.line("owner says: %s", why) }
-
 // Transaction shows one whole, with the account of what it does or did.
 func (w Writer) Transaction(s protocol.ShowResult) {
 	t := s.Transaction
 	w.line("%s  %s", painted{bold, visible.Line(string(t.ID))}, visible.Line(string(t.State)))
 	w.line("  %s", w.Sentence(t))
+	for _, c := range s.Cut {
+		w.line("  left out here, since it does not fit one answer: %s", c)
+	}
 	if t.Person != "" {
 		w.line("  in the home of %s, proposed %s", t.Person, t.Proposed.Time().Format(time.DateTime))
 	}
@@ -173,8 +188,13 @@ func (w Writer) Transaction(s protocol.ShowResult) {
 		w.line("  agent says: %s", t.Sentence)
 	}
 	w.ending(t)
-	if s.Detail != nil {
+	w.leaves(t)
+	w.outcome(t, everyPath)
+	switch {
+	case s.Detail != nil:
 		w.Detail(*s.Detail)
+	case t.Outcome == nil && s.Action != nil:
+		w.paths(s.Action.Paths())
 	}
 	if t.State == protocol.StateWaiting {
 		w.line("")
@@ -183,117 +203,5 @@ func (w Writer) Transaction(s protocol.ShowResult) {
 	}
 }
 
-// ending says how a transaction ended, and what is odd about it.
-func (w Writer) ending(t protocol.Transaction) {
-	if t.Refusal != nil {
-		w.line("  refused: %s", Refusal(t.Refusal))
-	}
-	if o := t.Outcome; o != nil {
-		if o.Words != "" {
-			w.line("  found out: %s", o.Words)
-		}
-		if o.Refused != nil {
-			w.line("  refused: %s", Refusal(o.Refused))
-		}
-		for _, c := range o.Changes {
-			if c.Links > 0 {
-				w.line("  %d other names keep the old content of %s", c.Links, c.Path)
-			}
-			for _, a := range c.After {
-				w.line("  %s: after it landed: %s", c.Path, a)
-			}
-		}
-		for _, k := range o.Kept {
-			w.line("  somebody's file could not be put back, and is kept: %s", k.Path)
-		}
-	}
-	if t.UndoOf != "" {
-		w.line("  undo of %s", t.UndoOf)
-	}
-	if t.UndoneBy != "" {
-		w.line("  undone by %s", t.UndoneBy)
-	}
-}
-
 // Refusal is a refusal in one harmless line.
 func Refusal(r *refusal.Refusal) visible.Text { return visible.Line(r.Error()) }
-
-// Detail shows what an action does, path by path.
-func (w Writer) Detail(d action.Detail) {
-	for _, c := range d.Changes {
-		w.line("")
-		w.line("%s %s", c.Does, c.Path)
-		if c.Real != "" {
-			w.line("  it lands at %s", c.Real)
-		}
-		for _, e := range c.Effects {
-			w.line("  %s", e)
-		}
-		for _, n := range c.NotKept {
-			w.line("  not kept: %s", n)
-		}
-		if c.NoDiff != "" {
-			w.line("  %s", c.NoDiff)
-			w.line("  before: %s", image(c.Old))
-			w.line("  after:  %s", image(c.New))
-		}
-		w.diff(c.Diff)
-	}
-}
-
-func image(i action.Image) string {
-	if i.Absent {
-		return "no file"
-	}
-	return fmt.Sprintf("%d bytes, SHA-256 %s", i.Size, i.Hash)
-}
-
-// diff shows a unified diff. Only its own first bytes colour a line; what the
-// line holds is text.
-func (w Writer) diff(text string) {
-	for line := range strings.Lines(text) {
-		line = strings.TrimSuffix(line, "\n")
-		switch {
-		case strings.HasPrefix(line, "+"):
-			w.line("%s", painted{green, visible.Trailing(line)})
-		case strings.HasPrefix(line, "-"):
-			w.line("%s", painted{red, visible.Trailing(line)})
-		case strings.HasPrefix(line, "@@"):
-			w.line("%s", painted{cyan, visible.Line(line)})
-		case strings.HasPrefix(line, " "):
-			w.line(" %s", visible.Trailing(line[1:]))
-		default:
-			w.line("%s", line)
-		}
-	}
-}
-
-// Text shows a file's text, line by line.
-func (w Writer) Text(text string) {
-	for line := range strings.Lines(text) {
-		w.line("%s", visible.Trailing(strings.TrimSuffix(line, "\n")))
-	}
-}
-
-// Status shows what the keeper says of itself.
-func (w Writer) Status(s protocol.StatusResult) {
-	w.line("keeper: pid %d, uid %d, walls: %s", s.PID, s.UID, strings.Join(s.Walls, ", "))
-	w.line("policy: %s", s.Policy)
-	w.line("journal: %d records, head %s", s.Records, s.Head)
-	if s.Cut != "" {
-		w.line("journal: a torn end was cut off at the last start: %s", s.Cut)
-	}
-	w.line("waiting: %d", s.Waiting)
-	for _, p := range s.Persons {
-		w.line("%s (uid %d, %s): reader %s, scribe %s", p.Name, p.UID, action.Path(p.Home), p.Reader, p.Scribe)
-		w.walls("reader", p.ReaderWalls)
-		w.walls("scribe", p.ScribeWalls)
-	}
-}
-
-// walls names the walls around a person's process, where it told them.
-func (w Writer) walls(process string, standing []string) {
-	if len(standing) > 0 {
-		w.line("  walls of the %s: %s", process, strings.Join(standing, ", "))
-	}
-}

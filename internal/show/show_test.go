@@ -87,7 +87,10 @@ func every(s string, colour bool) string {
 	w.Rows([]protocol.Transaction{tx})
 	tx.UndoneBy = ""
 	w.Rows([]protocol.Transaction{tx})
-	w.Said(s)
+	for _, state := range []protocol.State{protocol.StateWaiting, protocol.StateLanded, protocol.StateDenied, protocol.StateRefused} {
+		tx.State = state
+		w.Answer(tx)
+	}
 	whole := filled[protocol.ShowResult](s)
 	w.Transaction(whole)
 	whole.Transaction.State = protocol.StateWaiting
@@ -200,6 +203,9 @@ func TestSentence(t *testing.T) {
 		"robot: discard work in /r":            {By: "robot", Capability: action.CapGitDiscard, Paths: []action.Path{"/r"}},
 		"robot: push /r":                       {By: "robot", Capability: action.CapGitPush, Paths: []action.Path{"/r"}},
 		"alice: put back /a":                   {By: "alice", Capability: action.CapUndo, Paths: []action.Path{"/a"}, UndoOf: "x", Self: true},
+		"robot: write /a, /b, /c":              {By: "robot", Capability: action.CapFileWrite, Paths: []action.Path{"/a", "/b", "/c"}},
+		"robot: write /a, /b and 2 more":       {By: "robot", Capability: action.CapFileWrite, Paths: []action.Path{"/a", "/b", "/c", "/d"}},
+		"robot: write /a, /b and 998 more":     {By: "robot", Capability: action.CapFileWrite, Paths: []action.Path{"/a", "/b", "/c"}, More: 997},
 		"alice (self-proposed): write /a":      {By: "alice", Capability: action.CapFileWrite, Paths: []action.Path{"/a"}, Self: true},
 		"robot (unseparated): write /a":        {By: "robot", Capability: action.CapFileWrite, Paths: []action.Path{"/a"}, Unseparated: true},
 		`ro⟦ESC⟧[2Kbot: write "/\342\200\256"`: {By: "ro\x1b[2Kbot", Capability: action.CapFileWrite, Paths: []action.Path{"/\u202e"}},

@@ -52,7 +52,7 @@ func rows() []row {
 		{"stage", "action beneath facts grant protocol refusal", "the scribe's hands: they obey an intent, and decide nothing"},
 		{"journal", "action canon refusal", "the keeper's record, which knows no state of an action"},
 		{"vault", "action journal refusal", "a view of the same store"},
-		{"broker", "action beneath canon classify consent grant journal policy protocol refusal vault visible wire/client",
+		{"broker", "action beneath canon classify consent grant journal policy protocol refusal vault visible wire wire/client",
 			"the one road of an action, and the only place that sees all of it"},
 
 		{"daemon", "canon confine facts grant policy protocol refusal wire", "what the three daemons start with, whatever they serve"},
