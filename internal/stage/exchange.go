@@ -74,6 +74,17 @@ func (c *change) links() bool {
 	return v != nil && v.Kind == action.Symlink || c.planned.Result.Kind == action.Symlink
 }
 
+// stillOld says whether the old file is by its whole stat what it was under the
+// lease, with nobody about to write to it: a change of its mode or attributes
+// waits for no lease.
+func (c *change) stillOld() bool {
+	if c.old == nil {
+		return true // there was none, or a link
+	}
+	st, err := beneath.Fstat(c.old.file)
+	return err == nil && beneath.VersionOf(st, c.fact.Base.Version.Hash) == *c.fact.Base.Version && !c.old.broken()
+}
+
 // exchange lands the staged file: in another's place by exchanging the two, or
 // where there was none. A file that is deleted is moved aside first, so that it
 // can be taken back while that is still to be decided.
