@@ -70,8 +70,9 @@ func TestAttributesAreKept(t *testing.T) {
 	}
 }
 
-// S9: what a directory gives to new files by a default list is taken off a file
-// that replaces, or puts back, one that had none of it.
+// S8 S9: what a directory gives to new files by a default list is taken off a
+// file that replaces, or puts back, one that had none of it, and gives nobody a
+// look at it before it is whole.
 func TestInheritedListIsTakenOff(t *testing.T) {
 	if !testas.User(t, testas.Person) {
 		return
@@ -95,7 +96,7 @@ func TestInheritedListIsTakenOff(t *testing.T) {
 	}
 }
 
-// S9: what changes of attributes alone since a capture is another file, and is
+// S9 S16: what changes of attributes alone since a capture is another file, and is
 // not written over.
 func TestAttributesOfAnotherWriter(t *testing.T) {
 	if !testas.User(t, testas.Person) {

@@ -74,6 +74,17 @@ func (c *change) links() bool {
 	return v != nil && v.Kind == action.Symlink || c.planned.Result.Kind == action.Symlink
 }
 
+// stillOld says whether the old file is by its whole stat what it was under the
+// lease, with nobody about to write to it: a change of its mode or attributes
+// waits for no lease.
+func (c *change) stillOld() bool {
+	if c.old == nil {
+		return true // there was none, or a link
+	}
+	st, err := beneath.Fstat(c.old.file)
+	return err == nil && beneath.VersionOf(st, c.fact.Base.Version.Hash) == *c.fact.Base.Version && !c.old.broken()
+}
+
 // exchange lands the staged file: in another's place by exchanging the two, or
 // where there was none. A file that is deleted is moved aside first, so that it
 // can be taken back while that is still to be decided.
@@ -102,11 +113,22 @@ func (c *change) rename(from, to *beneath.Place, flags uint) error {
 	return c.refuseDir(err)
 }
 
-// displacedBase says whether what the exchange moved aside is what was
-// captured, with nobody about to write to it.
+// displacedBase says whether what was moved aside is what was captured, with
+// nobody about to write to it. While a lease on it stands its stat tells, since
+// nobody could write to what was read under the lease; without one it is read
+// again, under a new one where it was let go of.
 func (c *change) displacedBase() bool {
-	if c.planned.Does == action.Creates {
+	switch {
+	case c.planned.Does == action.Creates:
 		return true
+	case c.old == nil && c.fact.Base.Version.Kind == action.Regular:
+		held, v, err := c.hold(c.aside)
+		c.old = held
+		return err == nil && c.isBase(v) && !held.broken()
+	case c.old.stands():
+		st, err := c.aside.Stat()
+		v := beneath.VersionOf(st, c.fact.Base.Version.Hash)
+		return err == nil && c.isBase(&v) && !c.old.broken()
 	}
 	v, err := c.look(c.aside)
 	return err == nil && c.isBase(v) && !c.old.broken()
@@ -171,7 +193,7 @@ func (c *change) letOld() {
 func (c *change) removeOld() bool {
 	defer c.letOld()
 	err := c.cfg.At(Unlink, c.fact.Path)
-	if err == nil && !c.stillBase() {
+	if err == nil && !c.displacedBase() {
 		c.note("removing the old file", errors.New("it is not as it was"))
 		return false
 	}
@@ -180,22 +202,6 @@ func (c *change) removeOld() bool {
 	}
 	c.note("removing the old file, which stays as "+c.aside.Name, err)
 	return true
-}
-
-// stillBase looks once more at a displaced file: briefly where the lease on it
-// was kept, or else whole and under a new one.
-func (c *change) stillBase() bool {
-	if c.old != nil {
-		st, err := c.aside.Stat()
-		v := beneath.VersionOf(st, c.fact.Base.Version.Hash)
-		return err == nil && c.isBase(&v) && !c.old.broken()
-	}
-	if c.links() {
-		return c.displacedBase()
-	}
-	held, v, err := c.hold(c.aside)
-	c.old = held
-	return err == nil && c.isBase(v) && !held.broken()
 }
 
 // unlink removes what stands under the staged name.

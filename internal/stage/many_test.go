@@ -341,3 +341,43 @@ func TestLastIsMetFirst(t *testing.T) {
 		}
 	}
 }
+
+// S11 S13 S14: right before a file is exchanged, though others were before it, it
+// and the staged file are once more what they were, by their whole identity.
+func TestCheckedBeforeEachExchange(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	for name, c := range map[string]struct {
+		disturb func(*home)
+		want    map[string]string
+	}{
+		"staged, another": {func(h *home) {
+			must(h.T, os.Remove(h.path(besides(1))), os.WriteFile(h.path(besides(1)), []byte("a stranger's"), 0o644))
+		}, map[string]string{"a": "old", "b": "old", besides(1): "a stranger's"}},
+		"staged, gone":  {func(h *home) { must(h.T, os.Remove(h.path(besides(1)))) }, map[string]string{"a": "old", "b": "old"}},
+		"staged, moved": {func(h *home) { h.rename(besides(1), "x") }, map[string]string{"a": "old", "b": "old", "x": "new b"}},
+		"rename over":   {func(h *home) { h.renameOver("b", "theirs") }, map[string]string{"a": "old", "b": "theirs"}},
+		"in place":      {func(h *home) { h.inPlace("b", "OLD") }, map[string]string{"a": "old", "b": "OLD"}},
+		"mode":          {func(h *home) { must(h.T, os.Chmod(h.path("b"), 0o600)) }, map[string]string{"a": "old", "b": "old"}},
+		"attribute": {func(h *home) { must(h.T, unix.Setxattr(h.path("b"), "user.note", []byte("x"), 0)) },
+			map[string]string{"a": "old", "b": "old"}},
+	} {
+		h := newHome(t)
+		h.put("a", "old", 0o644)
+		h.put("b", "old", 0o644)
+		in := h.intent(all(h.write("a", "new a"), h.write("b", "new b")))
+		h.step = func(s Step, p action.Path) error {
+			if s == Verify && p == in.Facts[0].Path {
+				c.disturb(h)
+			}
+			if s == Exchange && p == in.Facts[1].Path {
+				t.Errorf("%s: it would have been exchanged", name)
+			}
+			return nil
+		}
+		h.refused(in, refusal.Changed)
+		h.late.Wait()
+		h.holds(c.want)
+	}
+}

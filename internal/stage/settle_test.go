@@ -381,7 +381,7 @@ func TestSettleAmongOthers(t *testing.T) {
 	}
 }
 
-// T16: settling waits for a change that is making the directories it lands in,
+// S6 T16: settling waits for a change that is making the directories it lands in,
 // and then looks in them.
 func TestSettleWaitsForParents(t *testing.T) {
 	if !testas.User(t, testas.Person) {

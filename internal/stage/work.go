@@ -207,17 +207,17 @@ func (w *work) hold(c *change) error {
 
 // exchange puts one change in place and makes sure of what it displaced.
 func (w *work) exchange(c *change) error {
-	if err := c.cfg.At(Exchange, c.fact.Path); err != nil {
-		return beneath.Refuse(c.what, err)
-	}
 	if err := w.inTime(c); err != nil {
 		return err
 	}
 	if err := c.stillStaged(); err != nil {
 		return err
 	}
-	if c.old.broken() {
+	if !c.stillOld() {
 		return refusal.New(refusal.Changed, c.what, "")
+	}
+	if err := c.cfg.At(Exchange, c.fact.Path); err != nil {
+		return beneath.Refuse(c.what, err)
 	}
 	if err := c.exchange(); err != nil {
 		return err
