@@ -2,14 +2,12 @@ package stage
 
 import (
 	"errors"
-	"fmt"
 	"os"
 
 	"golang.org/x/sys/unix"
 
 	"countersign/internal/action"
 	"countersign/internal/beneath"
-	"countersign/internal/protocol"
 	"countersign/internal/refusal"
 )
 
@@ -138,78 +136,4 @@ func (c *change) displacedBase() bool {
 func (c *change) isBase(v *action.Version) bool {
 	base := c.fact.Base.Version
 	return v != nil && base != nil && base.SameDisplaced(*v)
-}
-
-// landed fills in what became of the path, and lets go of the new file: who
-// waits for it may write to it.
-func (c *change) landed() {
-	c.out.Did = didOf(c.planned.Does)
-	if base := c.fact.Base.Version; base != nil {
-		c.out.Links = base.Links - 1
-		c.out.NotKept = c.fact.NotKept
-	}
-	if c.staged != nil {
-		v := c.staged.restamped(c.place)
-		c.out.Version = &v
-		c.note("closing the new file", c.staged.release())
-	}
-}
-
-func didOf(d action.Does) protocol.Did {
-	switch d {
-	case action.Creates:
-		return protocol.Created
-	case action.Deletes:
-		return protocol.Deleted
-	}
-	return protocol.Replaced
-}
-
-// restamped is the staged file with the ctime and the links that a rename left,
-// where nothing else of it changed.
-func (s *staged) restamped(p *beneath.Place) action.Version {
-	var st beneath.Stat
-	var err error
-	if s.file != nil {
-		st, err = beneath.Fstat(s.file)
-	} else {
-		st, err = p.Stat()
-	}
-	if v := beneath.VersionOf(st, s.version.Hash); err == nil && s.version.SameDisplaced(v) {
-		return v
-	}
-	return s.version
-}
-
-// letOld lets go of the old file before it is removed.
-func (c *change) letOld() {
-	c.note("closing the old file", c.old.release())
-	c.old = nil
-}
-
-// removeOld removes the displaced file, which was verified, unless
-// somebody wrote to it since: then it is nothing to delete, and false. A removal
-// that fails is noted.
-func (c *change) removeOld() bool {
-	defer c.letOld()
-	err := c.cfg.At(Unlink, c.fact.Path)
-	if err == nil && !c.displacedBase() {
-		c.note("removing the old file", errors.New("it is not as it was"))
-		return false
-	}
-	if err == nil {
-		err = c.unlink()
-	}
-	c.note("removing the old file, which stays as "+c.aside.Name, err)
-	return true
-}
-
-// unlink removes what stands under the staged name.
-func (c *change) unlink() error { return unix.Unlinkat(int(c.place.Dir.Fd()), c.aside.Name, 0) }
-
-// note notes what failed once the change had landed.
-func (c *change) note(what string, err error) {
-	if err != nil {
-		c.out.After = append(c.out.After, fmt.Sprintf("%s: %v", what, err))
-	}
 }

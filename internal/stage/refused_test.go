@@ -90,7 +90,8 @@ func TestRefusedFiles(t *testing.T) {
 
 // S4 S22: a link, a directory, a pipe and a socket are refused by name, in
 // every kind of change, and nothing waits on them. S21 also: a directory is
-// not deleted. What is deleted where a link stands is the link.
+// not deleted. What is deleted where a link stands is the link. S28: a staged
+// name is nobody's to name.
 func TestRefusedKinds(t *testing.T) {
 	if !testas.User(t, testas.Person) {
 		return

@@ -3,7 +3,6 @@ package stage
 import (
 	"errors"
 	"os"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -61,8 +60,8 @@ func (s *Stager) find(in protocol.Intent, targets []action.Target) (*work, error
 	return w, nil
 }
 
-// landings are where an intent was captured: Carry touches nothing elsewhere,
-// and Settle looks nowhere else.
+// landingsOf gives where an intent was captured: Carry touches nothing
+// elsewhere, and Settle looks nowhere else.
 func landingsOf(in protocol.Intent) []action.Landing {
 	at := make([]action.Landing, len(in.Facts))
 	for i, f := range in.Facts {
@@ -250,69 +249,4 @@ func (w *work) stillHeld() error {
 		}
 	}
 	return nil
-}
-
-// finish ends a change that has landed: it removes the displaced files and puts
-// the directories on disk. Where there are several, they are on disk with both
-// names before any old file is gone, so that a power cut leaves a change that
-// can be finished or taken back; nobody is kept waiting for that.
-func (w *work) finish() (protocol.Outcome, []*os.File) {
-	var replaced []*change
-	for _, c := range w.changes {
-		if c.landed(); c.fact.Base.Version != nil {
-			replaced = append(replaced, c)
-		}
-	}
-	dirs := directories(w.changes)
-	if len(dirs) > 1 && len(replaced) > 0 {
-		for _, c := range replaced {
-			c.letOld()
-		}
-		syncAll(dirs)
-		dirs = directories(replaced)
-	}
-	out := protocol.Outcome{Result: protocol.Landed}
-	var files []*os.File
-	for _, c := range replaced {
-		if !c.removeOld() {
-			out.Kept, files = c.keepAside(out.Kept, files)
-		}
-	}
-	syncAll(dirs)
-	for _, c := range slices.Backward(w.changes) {
-		c.unmake(int(c.planned.Made))
-	}
-	for _, c := range w.changes {
-		out.Changes = append(out.Changes, c.out)
-	}
-	return out, files
-}
-
-// directory is one that must be on disk, for the first change that needs it.
-type directory struct {
-	dir *os.File
-	of  *change
-}
-
-// directories lists the directories of changes, those that were made for them
-// and the ones those were made in, each once.
-func directories(changes []*change) []directory {
-	var dirs []directory
-	seen := make(map[identity]bool)
-	for _, c := range changes {
-		for _, p := range append([]*beneath.Place{c.place}, c.parents...) {
-			if id := identityOf(p); !seen[id] {
-				seen[id] = true
-				dirs = append(dirs, directory{p.Dir, c})
-			}
-		}
-	}
-	return dirs
-}
-
-// syncAll puts directories on disk, and notes what fails.
-func syncAll(dirs []directory) {
-	for _, d := range dirs {
-		d.of.syncDir(d.dir)
-	}
 }
