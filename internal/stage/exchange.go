@@ -111,6 +111,21 @@ func (c *change) rename(from, to *beneath.Place, flags uint) error {
 	return c.refuseDir(err)
 }
 
+// isExchanged looks whether a rename that says it failed was done all the same:
+// a disk may fail behind what it has done in memory.
+func (c *change) isExchanged() bool {
+	if c.planned.Does == action.Deletes {
+		return c.isAt(c.aside, c.fact.Base.Version)
+	}
+	return c.staged != nil && c.isAt(c.place, &c.staged.version)
+}
+
+// isAt says whether the file at a place is the one of a version, by its stat.
+func (c *change) isAt(p *beneath.Place, v *action.Version) bool {
+	st, err := p.Stat()
+	return err == nil && v.SameDisplaced(beneath.VersionOf(st, v.Hash))
+}
+
 // displacedBase says whether what was moved aside is what was captured, with
 // nobody about to write to it. While a lease on it stands its stat tells, since
 // nobody could write to what was read under the lease; without one it is read

@@ -47,6 +47,7 @@ func (w *work) makeParent(c *change) error {
 	case errors.Is(err, unix.ENOENT): // the directory itself was removed
 		return refusal.New(refusal.Changed, c.what, "")
 	case !made && !errors.Is(err, unix.EEXIST):
+		unix.Unlinkat(dir, name, unix.AT_REMOVEDIR) // a disk may fail behind what it has done
 		return c.refuseDir(err)
 	}
 	in, err := c.place.Enter()

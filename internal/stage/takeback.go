@@ -1,6 +1,7 @@
 package stage
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -81,7 +82,8 @@ func (c *change) putBack() protocol.Did {
 		return c.stands()
 	}
 	if c.planned.Does == action.Deletes {
-		if err := c.rename(c.aside, c.place, unix.RENAME_NOREPLACE); err == nil {
+		err := c.rename(c.aside, c.place, unix.RENAME_NOREPLACE)
+		if _, gone := c.aside.Stat(); err == nil || errors.Is(gone, os.ErrNotExist) {
 			return protocol.TakenBack
 		} else if refusal.Is(err, refusal.Changed) {
 			return protocol.Overtaken
@@ -95,7 +97,7 @@ func (c *change) putBack() protocol.Did {
 	if !c.holds(c.place) {
 		return protocol.Overtaken
 	}
-	if c.rename(from, to, flags) != nil {
+	if c.rename(from, to, flags) != nil && c.isExchanged() {
 		return c.stands()
 	}
 	if !c.holds(c.aside) { // it was written to between the look and the exchange

@@ -140,12 +140,38 @@ func (c *change) writable() error {
 	if v != nil && v.Kind == action.Regular && v.Mode&unix.S_IWUSR == 0 {
 		return refusal.New(refusal.NotWritable, c.what, "the file's mode is %04o", v.Mode)
 	}
+	if err := c.changeable(); err != nil {
+		return err
+	}
 	err := unix.Faccessat(int(c.place.Dir.Fd()), ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS)
 	if errors.Is(err, unix.EACCES) {
 		return refusal.New(refusal.NotWritable, c.what, "its directory is not the person's to write")
 	}
 	if err != nil {
 		return beneath.Refuse(c.what, err)
+	}
+	return nil
+}
+
+// changeable refuses a directory or a file that is immutable or append-only: in
+// such a directory a staged file could be made and never be removed. A
+// filesystem without these flags says neither.
+func (c *change) changeable() error {
+	for _, at := range []struct {
+		name  string
+		flags int
+	}{{"", unix.AT_EMPTY_PATH}, {c.place.Name, unix.AT_SYMLINK_NOFOLLOW}} {
+		var st unix.Statx_t
+		err := unix.Statx(int(c.place.Dir.Fd()), at.name, at.flags, unix.STATX_MODE, &st)
+		if errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err != nil {
+			return beneath.Refuse(c.what, err)
+		}
+		if st.Attributes&(unix.STATX_ATTR_IMMUTABLE|unix.STATX_ATTR_APPEND) != 0 {
+			return refusal.New(refusal.Immutable, c.what, "")
+		}
 	}
 	return nil
 }
@@ -219,6 +245,7 @@ func (w *work) exchange(c *change) error {
 		return beneath.Refuse(c.what, err)
 	}
 	if err := c.exchange(); err != nil {
+		c.exchanged = c.isExchanged()
 		return err
 	}
 	c.exchanged = true
