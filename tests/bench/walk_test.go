@@ -14,7 +14,6 @@ import (
 
 	"countersign/internal/action"
 	"countersign/internal/protocol"
-	"countersign/internal/wire/client"
 	"countersign/tests/lab"
 )
 
@@ -56,7 +55,8 @@ func beside(b *testing.B, name string, args ...string) (time.Duration, int) {
 	return time.Since(begin), bytes.Count(out, []byte("\n"))
 }
 
-func all(ctx context.Context, c *client.Client, ask func(after action.Path) (int, action.Path, error)) (n int, err error) {
+// all asks for page after page, and counts.
+func all(ask func(after action.Path) (int, action.Path, error)) (n int, err error) {
 	for after := action.Path(""); ; {
 		k, next, err := ask(after)
 		if n += k; err != nil || next == "" {
@@ -80,7 +80,7 @@ func BenchmarkGlob(b *testing.B) {
 	defer c.Close()
 	ctx := context.Background()
 	glob := func() (int, error) {
-		return all(ctx, c, func(after action.Path) (int, action.Path, error) {
+		return all(func(after action.Path) (int, action.Path, error) {
 			var r protocol.GlobResult
 			err := c.Call(ctx, protocol.Glob, protocol.GlobParams{Pattern: "**/*_test.go", Path: action.Path(at), All: true, After: after}, &r)
 			return len(r.Matches), r.Next, err
@@ -101,6 +101,7 @@ func BenchmarkGlob(b *testing.B) {
 		}
 	}
 	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(peak(b, l.PID("reader@alice")), "reader-peak-MiB")
 	report(b, ours, finds, "find")
 	if fd != "" {
 		report(b, ours, fds, "fd")
@@ -120,7 +121,7 @@ func BenchmarkList(b *testing.B) {
 	defer c.Close()
 	ctx := context.Background()
 	list := func() (int, error) {
-		return all(ctx, c, func(after action.Path) (int, action.Path, error) {
+		return all(func(after action.Path) (int, action.Path, error) {
 			var r protocol.Listing
 			err := c.Call(ctx, protocol.List, protocol.ListParams{Path: action.Path(at), Recursive: true, All: true, After: after}, &r)
 			return len(r.Entries), r.Next, err
@@ -172,6 +173,21 @@ func BenchmarkListDirectory(b *testing.B) {
 	}
 	b.ReportMetric(0, "ns/op")
 	report(b, ours, finds, "find")
+}
+
+// peak gives the most memory that a process ever had resident, in MiB.
+func peak(b *testing.B, pid int) float64 {
+	b.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	var kib float64
+	if _, err := fmt.Sscan(rest, &kib); err != nil {
+		b.Fatal(err)
+	}
+	return kib / 1024
 }
 
 // report gives both medians and how many times longer ours is.
