@@ -137,7 +137,7 @@ func TestGrepParts(t *testing.T) {
 		content[fmt.Sprintf("%02d/f%d", i%7, i)] = lines
 		content[fmt.Sprintf("%02d/f%d.bin", i%7, i)] = "\x00"
 	}
-	content["03/long"] = strings.Repeat(strings.Repeat("x", 600)+"bb\n", 400)
+	content["03/long"] = strings.Repeat(strings.Repeat("x", 900)+"bb\n", 120)
 	putAll(t, home, content)
 	f := files(t, home)
 	for _, mode := range []protocol.GrepMode{protocol.GrepLines, protocol.GrepCount, protocol.GrepFiles} {
@@ -145,13 +145,12 @@ func TestGrepParts(t *testing.T) {
 		if !slices.IsSortedFunc(whole.Files, func(a, b protocol.GrepFile) int { return strings.Compare(string(a.Path), string(b.Path)) }) || whole.Searched != 61 {
 			t.Fatalf("%d files searched, %s", whole.Searched, spell(home, whole))
 		}
-		rapid.Check(t, func(t *rapid.T) {
-			limit := rapid.Uint64Range(1, 40).Draw(t, "limit")
+		for _, limit := range []uint64{1, 2, 5, 17, 40} {
 			got, parts := grepAll(t, f, protocol.GrepParams{Path: action.Path(home), Pattern: "bb", Mode: mode, Context: 1, Limit: limit})
 			if spell(home, got) != spell(home, whole) || got.Searched != whole.Searched || got.Matches != whole.Matches || parts < 2 {
 				t.Fatalf("in %d parts of %d:\n got %s\nwant %s", parts, limit, spell(home, got), spell(home, whole))
 			}
-		})
+		}
 	}
 }
 
@@ -295,11 +294,10 @@ func TestGrepHandles(t *testing.T) {
 // R9: one call reads sixteen files at once and no more, however long each takes.
 func TestGrepSixteen(t *testing.T) {
 	home := t.TempDir()
-	content := map[string]string{}
-	for i := range 400 {
-		content[fmt.Sprint(i)] = strings.Repeat("needle\n", smallFile/7+1)
+	for i := range 400 { // text at the beginning, and a hole
+		name := fmt.Sprintf("%s/%d", home, i)
+		must(t, os.WriteFile(name, []byte(strings.Repeat("needle\n", search.HeadSize/7+1)), 0o644), os.Truncate(name, smallFile+1))
 	}
-	putAll(t, home, content)
 	f := files(t, home)
 	for range grepLarge { // which all of them need
 		_, err := f.room.enterLarge(context.Background(), 1)
@@ -386,7 +384,7 @@ func TestGrepGrowing(t *testing.T) {
 			}
 			close(done)
 		}()
-		got, _ := grepAll(t, f, protocol.GrepParams{Path: action.Path(home), Pattern: "x$", Mode: protocol.GrepCount})
+		got, _ := grepAll(t, f, protocol.GrepParams{Path: action.Path(home), Pattern: "x", Mode: protocol.GrepCount})
 		<-done
 		n += 40
 		if len(got.Files) == 1 && got.Files[0].Count > 2048 || len(got.Files) == 0 && len(got.Skipped) == 0 {
@@ -428,7 +426,7 @@ func TestGrepSwapped(t *testing.T) {
 		}
 	})
 	f := files(t, home)
-	for range 2000 {
+	for range 500 {
 		got, _ := grepAll(t, f, protocol.GrepParams{Path: action.Path(home), Pattern: "side"})
 		for _, file := range got.Files {
 			for _, l := range file.Lines {

@@ -270,7 +270,7 @@ func TestBadPatterns(t *testing.T) {
 func TestEnds(t *testing.T) {
 	ended, end := context.WithCancel(context.Background())
 	end()
-	many, long := bytes.Repeat([]byte("aab\n"), 10_000), bytes.Repeat([]byte("a"), 1<<20)
+	many, long := bytes.Repeat([]byte("aab\n"), 10_000), bytes.Repeat([]byte("a"), 2*longLine)
 	m := compile(t, Query{Pattern: "a.*b"})
 	if n := m.Count(ended, many); n > 256 {
 		t.Errorf("%d lines after the end", n)
