@@ -80,6 +80,35 @@ func TestBreakTakesTheExchangeBack(t *testing.T) {
 	}
 }
 
+// S14 S19: who opens one of several displaced files for writing, though it was
+// verified, before all are, has all of them taken back.
+func TestBreakTakesAllBack(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	for which := range 3 {
+		h := newHome(t)
+		want := map[string]string{}
+		for _, f := range []string{"a", "b", "c"} {
+			h.put(f, "old", 0o644)
+			must(t, os.Link(h.path(f), h.path(f+" too")))
+			want[f], want[f+" too"] = "old", "old"
+		}
+		in := h.intent(all(h.write("a", "new"), h.write("b", "new"), h.delete("c")))
+		name := in.Facts[which].Path.Name()
+		h.step = func(s Step, p action.Path) error {
+			if s == Verify && p == in.Facts[2].Path {
+				h.inPlace(name+" too", "OLD")
+			}
+			return nil
+		}
+		h.refused(in, refusal.Changed)
+		h.late.Wait()
+		want[name], want[name+" too"] = "OLD", "OLD"
+		h.holds(want)
+	}
+}
+
 // S14 S23: who opens the displaced file for writing once it was verified, and
 // before it is removed, does not lose it: the change has landed, and the old file
 // is kept, handed over and told.
@@ -187,9 +216,13 @@ func TestHoldIsBounded(t *testing.T) {
 				h.put(f, "old", 0o644)
 			}
 			in := h.intent(all(h.write("a", "new"), h.write("b", "new"), h.delete("c")))
+			over := false
 			h.step = func(s Step, p action.Path) error {
+				if over && s == Hold {
+					t.Errorf("%s: %s is held too", slow, p)
+				}
 				if s == slow && p == in.Facts[which].Path {
-					now = now.Add(h.cfg.Hold/2 + 1)
+					now, over = now.Add(h.cfg.Hold/2+1), true
 				}
 				return nil
 			}
