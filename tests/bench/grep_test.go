@@ -1,10 +1,8 @@
 package bench
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -160,22 +158,4 @@ func dialReader(b *testing.B, l *lab.Lab) *client.Client {
 		b.Fatal(err)
 	}
 	return c
-}
-
-// peak is the most memory that a process has had, in MiB.
-func peak(b *testing.B, pid int) float64 {
-	b.Helper()
-	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		var kib float64
-		if n, _ := fmt.Sscanf(s.Text(), "VmHWM: %f kB", &kib); n == 1 {
-			return kib / 1024
-		}
-	}
-	b.Fatal("no VmHWM")
-	return 0
 }
