@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"countersign/internal/beneath"
 	"countersign/internal/facts"
 	"countersign/internal/grant"
 	"countersign/internal/policy"
@@ -117,6 +118,7 @@ func Finder(p *policy.Policy, person *policy.Person) (facts.Finder, error) {
 	}
 	return facts.Finder{
 		UID: person.UID, Groups: groups, Home: string(person.Home), Grants: person.Grants, Keep: p.Limits.AutoBytes,
+		Patience: new(beneath.Patience),
 	}, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"countersign/internal/beneath"
 	"countersign/internal/refusal"
 	"countersign/internal/wire"
 )
@@ -21,11 +22,13 @@ const lookEvery = 2 * time.Second
 // Landlock holds a directory as it was, so one that was replaced by another of
 // the same name stays closed until the daemon is started again.
 //
-// It looks by stat alone, which walls let through. Its methods are safe for
+// It looks by stat alone, which walls let through. A directory on a filesystem
+// that does not answer counts as unchanged, and holds up nobody. Its methods are safe for
 // concurrent use once the first look has been taken at everything.
 type Watch struct {
 	name   string // of the daemon, in refusals
 	places []watched
+	silent beneath.Patience
 
 	once    sync.Once
 	changed chan struct{}
@@ -63,8 +66,20 @@ func (w *Watch) Directories(what string, paths ...string) {
 }
 
 func (w *Watch) add(p watched) {
-	p.was = p.look()
+	p.was, _ = w.see(p)
 	w.places = append(w.places, p)
+}
+
+// see looks at a place, or says that its filesystem does not answer.
+func (w *Watch) see(p watched) (state, bool) {
+	if p.whole {
+		return p.look(), true // the policy, where root keeps it
+	}
+	var now state
+	if !w.silent.Try(p.path, func() { now = p.look() }, func() {}) {
+		return state{}, false
+	}
+	return now, true
 }
 
 func (p watched) look() state {
@@ -100,7 +115,7 @@ func (w *Watch) Check() error {
 
 func (w *Watch) look() {
 	for _, p := range w.places {
-		if p.look() != p.was {
+		if now, seen := w.see(p); seen && now != p.was {
 			w.once.Do(func() {
 				w.what = fmt.Sprintf("%s %s", p.what, p.path)
 				close(w.changed)

@@ -11,6 +11,7 @@
 package facts
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -31,6 +32,10 @@ type Finder struct {
 	Home   string    // as the policy lists it
 	Grants grant.Set // the person's
 	Keep   int64     // the largest file, in bytes, whose content is kept
+
+	// Patience is with the filesystems of other grants than the one that is
+	// asked for, which may not answer; nil is a new one for each path.
+	Patience *beneath.Patience
 }
 
 // Found is a place that was judged, held open.
@@ -102,13 +107,13 @@ func (f Finder) judgeLanding(op grant.Op, found *Found, realHome string) error {
 	}
 	found.Real = action.Path(f.Home + "/" + inHome)
 	roots := map[string]string{found.Grant.Root: found.root.Real}
+	patience := cmp.Or(f.Patience, new(beneath.Patience))
 	for _, g := range slices.Concat(f.Grants.Reads, f.Grants.Writes) {
 		if _, done := roots[g.Root]; done {
 			continue
 		}
-		if r, err := beneath.OpenRoot(g.Root); err == nil {
-			roots[g.Root] = r.Real
-			r.Close()
+		if at, err := patience.Where(g.Root); err == nil {
+			roots[g.Root] = at
 		}
 	}
 	landed, err := f.Grants.Resolved(realHome, roots).Judge(op, real)

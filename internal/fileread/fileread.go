@@ -16,6 +16,7 @@
 package fileread
 
 import (
+	"cmp"
 	"context"
 	"os"
 
@@ -40,7 +41,8 @@ type Files struct {
 
 // New answers by facts of one person's home. Policy is named in every answer.
 func New(finder facts.Finder, policy action.Hash) Files {
-	return Files{Finder: finder, Policy: policy, secrets: new(secretPlaces), patience: new(beneath.Patience), room: newGrepRoom()}
+	finder.Patience = cmp.Or(finder.Patience, new(beneath.Patience))
+	return Files{Finder: finder, Policy: policy, secrets: new(secretPlaces), patience: finder.Patience, room: newGrepRoom()}
 }
 
 // Capture says what stands at targets that are to be changed, and opens those

@@ -276,6 +276,10 @@ func TestSilentFUSE(t *testing.T) {
 		if err != nil || res.Files[0].Refusal != nil {
 			t.Errorf("%+v, %v", res, err)
 		}
+		read, err := f.Read(context.Background(), protocol.ReadParams{Files: []protocol.ReadWanted{{Path: action.Path(home + "/f")}}})
+		if err != nil || read.Files[0].Refusal != nil {
+			t.Errorf("%+v, %v", read, err)
+		}
 		l, err := f.List(context.Background(), protocol.ListParams{})
 		if err != nil || l.Grants[2].Why == "" {
 			t.Errorf("%+v, %v", l, err)
