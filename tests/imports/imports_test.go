@@ -55,7 +55,7 @@ func rows() []row {
 		{"broker", "action beneath canon classify consent grant journal policy protocol refusal vault visible wire wire/client",
 			"the one road of an action, and the only place that sees all of it"},
 
-		{"daemon", "canon confine facts grant policy protocol refusal wire", "what the three daemons start with, whatever they serve"},
+		{"daemon", "beneath canon confine facts grant policy protocol refusal wire", "what the three daemons start with, whatever they serve"},
 		{"accounts", "policy", "the users and units that a policy needs, for an administrator"},
 		{"prompt", "", "a question at a terminal, about nothing of ours"},
 		{"show", "action protocol refusal visible", "words for a person, from what the keeper said"},
