@@ -157,7 +157,7 @@ func TestGrepParts(t *testing.T) {
 // R9 R11: a file that matches throughout is told to its end, a part at a time.
 func TestGrepLongFile(t *testing.T) {
 	home := t.TempDir()
-	putAll(t, home, map[string]string{"f": strings.Repeat(strings.Repeat("x", 900)+"bb\n", 120)})
+	putAll(t, home, map[string]string{"f": strings.Repeat(strings.Repeat("x", 850)+"bb\n", 120)})
 	got, parts := grepAll(t, files(t, home), protocol.GrepParams{Path: action.Path(home), Pattern: "bb"})
 	if len(got.Files) != 1 || len(got.Files[0].Lines) != 120 || got.Matches != 120 || parts < 2 {
 		t.Errorf("%d files, %d matches, %d parts", len(got.Files), got.Matches, parts)
