@@ -114,8 +114,13 @@ func (g *grepper) search(ctx context.Context, p *page, w *walk, wanted *choice) 
 	})
 	for u := range ordered {
 		<-u.done
-		for i := range u.out {
-			p.add(&u.out[i])
+		for i, s := range u.files {
+			if i < len(u.out) {
+				p.add(&u.out[i])
+			}
+			if p.full {
+				p.pass(s)
+			}
 		}
 		if p.full {
 			stop()
@@ -135,14 +140,13 @@ func (g *grepper) feed(ctx, working context.Context, w *walk, wanted *choice, or
 	hand := func() bool {
 		whole := u
 		u = fresh()
-		for _, to := range []chan<- *unit{work, ordered} {
-			select {
-			case to <- whole:
-			case <-working.Done():
-				return false
-			}
+		select {
+		case work <- whole:
+		case <-working.Done():
+			close(whole.done)
 		}
-		return true
+		ordered <- whole
+		return working.Err() == nil
 	}
 	said, err := w.each(ctx, func(s seen) bool {
 		if working.Err() != nil {

@@ -154,6 +154,47 @@ func TestGrepParts(t *testing.T) {
 	}
 }
 
+// R9 R11: a file that matches throughout is told to its end, a part at a time.
+func TestGrepLongFile(t *testing.T) {
+	home := t.TempDir()
+	putAll(t, home, map[string]string{"f": strings.Repeat(strings.Repeat("x", 850)+"bb\n", 120)})
+	got, parts := grepAll(t, files(t, home), protocol.GrepParams{Path: action.Path(home), Pattern: "bb"})
+	if len(got.Files) != 1 || len(got.Files[0].Lines) != 120 || got.Matches != 120 || parts < 2 {
+		t.Errorf("%d files, %d matches, %d parts", len(got.Files), got.Matches, parts)
+	}
+}
+
+// R11: what is told of the directories that were not reached leaves an answer
+// small, however long their names are.
+func TestGrepTold(t *testing.T) {
+	home := t.TempDir()
+	deep, content := strings.Repeat(strings.Repeat("d", 250)+"/", 13), map[string]string{}
+	for i := range 60 {
+		content[fmt.Sprintf("%s%s%02d/f", deep, strings.Repeat("n", 200), i)] = "bb\n"
+	}
+	putAll(t, home, content)
+	f, in := files(t, home), protocol.GrepParams{Path: action.Path(home), Pattern: "bb", Limit: 1}
+	res, err := f.Grep(context.Background(), in)
+	if err != nil || len(res.Left) == 0 || res.LeftMore == 0 {
+		t.Errorf("%d left and %d more, %v", len(res.Left), res.LeftMore, err)
+	}
+	if got, parts := grepAll(t, f, in); got.Matches != 60 || parts != 60 {
+		t.Errorf("%d matches in %d parts", got.Matches, parts)
+	}
+}
+
+// R5 R9: a file over its grant's limit is not searched, however small that is.
+func TestGrepLimit(t *testing.T) {
+	home := t.TempDir()
+	putAll(t, home, map[string]string{"over": "needle and more", "at": "needle"})
+	f := files(t, home)
+	f.Finder.Grants.Reads[0].MaxFileSize = 6
+	got, _ := grepAll(t, f, protocol.GrepParams{Path: action.Path(home), Pattern: "needle"})
+	if s := spell(home, got); s != `at 1:needle; ! ["over"] file-too-big; ` {
+		t.Error(s)
+	}
+}
+
 // R1 R4 R9: every file that is not searched is told with why; what no grant
 // covers, what the deny list holds by name, and what is no file is not there.
 // A private key in a key file is never searched.

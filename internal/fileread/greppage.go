@@ -62,6 +62,9 @@ type page struct {
 	last  seen // what was told last, if anything
 	line  uint64
 	after action.Path // what it goes on behind
+
+	beyond []action.Path // directories that the walk met and the page did not reach
+	more   uint64
 }
 
 func newPage(in protocol.GrepParams) *page {
@@ -135,11 +138,29 @@ func (p *page) find(g *grepped) {
 	p.left, p.res.Matches, p.res.Files = max(left, 0), matches, append(p.res.Files, file)
 }
 
+// pass notes a file that the page did not reach.
+func (p *page) pass(s seen) {
+	dir := s.path().Dir()
+	switch n := len(p.beyond); {
+	case n > 0 && p.beyond[n-1] == dir:
+	case n == maxTold:
+		p.more++
+	default:
+		p.beyond = append(p.beyond, dir)
+	}
+}
+
 // result closes the page, with what its walk says.
 func (p *page) result(policy action.Hash, said protocol.Walked) protocol.GrepResult {
+	if n := len(p.beyond); n > 0 {
+		if len(said.Left) > 0 && said.Left[0] == p.beyond[n-1] {
+			said.Left = said.Left[1:]
+		}
+		said.Left, said.LeftMore = append(p.beyond, said.Left...), said.LeftMore+p.more
+	}
 	told := maxGrepTold
 	for i, l := range said.Left {
-		if told -= len(l) + 3; told < 0 {
+		if told -= len(l) + 3; told < 0 || i == maxTold {
 			said.Left, said.LeftMore = said.Left[:i], said.LeftMore+uint64(len(said.Left)-i)
 			break
 		}
