@@ -80,22 +80,17 @@ func (c *change) putBack() protocol.Did {
 	if err := c.cfg.At(TakeBack, c.fact.Path); err != nil {
 		return c.stands()
 	}
-	if c.planned.Does == action.Deletes {
-		if err := c.rename(c.aside, c.place, unix.RENAME_NOREPLACE); err == nil {
-			return protocol.TakenBack
-		} else if refusal.Is(err, refusal.Changed) {
-			return protocol.Overtaken
-		}
-		return c.stands()
-	}
 	from, to, flags := c.aside, c.place, uint(unix.RENAME_EXCHANGE)
-	if c.planned.Does == action.Creates {
+	switch c.planned.Does {
+	case action.Deletes:
+		return c.putBackDeleted()
+	case action.Creates:
 		from, to, flags = c.place, c.aside, unix.RENAME_NOREPLACE
 	}
 	if !c.holds(c.place) {
 		return protocol.Overtaken
 	}
-	if c.rename(from, to, flags) != nil {
+	if c.renameBack(from, to, flags) != nil {
 		return c.stands()
 	}
 	if !c.holds(c.aside) { // it was written to between the look and the exchange
@@ -108,6 +103,24 @@ func (c *change) putBack() protocol.Did {
 	}
 	c.note("removing the new file, which stays as "+c.aside.Name, err)
 	return protocol.TakenBack
+}
+
+func (c *change) putBackDeleted() protocol.Did {
+	err := c.renameBack(c.aside, c.place, unix.RENAME_NOREPLACE)
+	switch {
+	case err == nil:
+		return protocol.TakenBack
+	case refusal.Is(err, refusal.Changed):
+		return protocol.Overtaken
+	}
+	return c.stands()
+}
+
+func (c *change) renameBack(from, to *beneath.Place, flags uint) error {
+	if err := c.cfg.At(PutBack, c.fact.Path); err != nil {
+		return err
+	}
+	return c.rename(from, to, flags)
 }
 
 // stands says what became of a path whose taking back failed.
