@@ -138,7 +138,7 @@ func (c *change) displacedBase() bool {
 		held, v, err := c.hold(c.aside)
 		c.old = held
 		return err == nil && c.isBase(v) && !held.broken()
-	case c.old.stands():
+	case c.old != nil && c.old.none == "":
 		st, err := c.aside.Stat()
 		v := beneath.VersionOf(st, c.fact.Base.Version.Hash)
 		return err == nil && c.isBase(&v) && !c.old.broken()

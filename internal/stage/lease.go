@@ -64,9 +64,6 @@ func (l *lease) broken() bool {
 	return err != nil || held != unix.F_RDLCK
 }
 
-// stands says whether there is a lease, and it is unbroken.
-func (l *lease) stands() bool { return l != nil && l.file != nil && l.none == "" && !l.broken() }
-
 // release lets go of the lease and the file. A nil lease is none.
 func (l *lease) release() error {
 	if l == nil || l.file == nil {

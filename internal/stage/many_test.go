@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"countersign/internal/action"
+	"countersign/internal/beneath"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
 	"countersign/internal/testas"
@@ -379,5 +380,37 @@ func TestCheckedBeforeEachExchange(t *testing.T) {
 		h.refused(in, refusal.Changed)
 		h.late.Wait()
 		h.holds(c.want)
+	}
+}
+
+// S10 S19: what is taken back is put on disk before that is said, in each
+// directory that an exchange was in.
+func TestTakenBackIsSynced(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	h := newHome(t)
+	for _, d := range []string{"one", "two"} {
+		must(t, os.Mkdir(h.path(d), 0o755))
+		h.put(d+"/f", "old", 0o644)
+	}
+	in := h.intent(all(h.write("one/f", "new"), h.write("two/f", "new")))
+	synced := make(map[uint64]bool)
+	back := false
+	h.step = func(s Step, p action.Path) error {
+		back = back || s == TakeBack
+		if s == Verify && p == in.Facts[1].Path {
+			return unix.EIO
+		}
+		return nil
+	}
+	h.sync = func(f *os.File) error {
+		st, err := beneath.Fstat(f)
+		synced[st.Ino] = synced[st.Ino] || back
+		return err
+	}
+	h.refused(in, refusal.DiskError)
+	if !synced[h.stat("one").Ino] || !synced[h.stat("two").Ino] {
+		t.Error("a directory was not synced")
 	}
 }

@@ -52,6 +52,7 @@ const (
 	Exchange Step = "exchange"
 	Verify   Step = "verify"
 	TakeBack Step = "take-back"
+	PutBack  Step = "put-back"
 	Unlink   Step = "unlink"
 	SyncDir  Step = "sync-directory"
 )

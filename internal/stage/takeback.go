@@ -81,23 +81,17 @@ func (c *change) putBack() protocol.Did {
 	if err := c.cfg.At(TakeBack, c.fact.Path); err != nil {
 		return c.stands()
 	}
-	if c.planned.Does == action.Deletes {
-		err := c.rename(c.aside, c.place, unix.RENAME_NOREPLACE)
-		if _, gone := c.aside.Stat(); err == nil || errors.Is(gone, os.ErrNotExist) {
-			return protocol.TakenBack
-		} else if refusal.Is(err, refusal.Changed) {
-			return protocol.Overtaken
-		}
-		return c.stands()
-	}
 	from, to, flags := c.aside, c.place, uint(unix.RENAME_EXCHANGE)
-	if c.planned.Does == action.Creates {
+	switch c.planned.Does {
+	case action.Deletes:
+		return c.putBackDeleted()
+	case action.Creates:
 		from, to, flags = c.place, c.aside, unix.RENAME_NOREPLACE
 	}
 	if !c.holds(c.place) {
 		return protocol.Overtaken
 	}
-	if c.rename(from, to, flags) != nil && c.isExchanged() {
+	if c.renameBack(from, to, flags) != nil {
 		return c.stands()
 	}
 	if !c.holds(c.aside) { // it was written to between the look and the exchange
@@ -110,6 +104,38 @@ func (c *change) putBack() protocol.Did {
 	}
 	c.note("removing the new file, which stays as "+c.aside.Name, err)
 	return protocol.TakenBack
+}
+
+func (c *change) putBackDeleted() protocol.Did {
+	err := c.renameBack(c.aside, c.place, unix.RENAME_NOREPLACE)
+	switch {
+	case err == nil:
+		return protocol.TakenBack
+	case refusal.Is(err, refusal.Changed):
+		return protocol.Overtaken
+	}
+	return c.stands()
+}
+
+// renameBack is the rename of a taking back. One that says it failed and was
+// done all the same is done.
+func (c *change) renameBack(from, to *beneath.Place, flags uint) error {
+	if err := c.cfg.At(PutBack, c.fact.Path); err != nil {
+		return err
+	}
+	err := c.rename(from, to, flags)
+	if err != nil && !c.isExchanged() && c.was(from, to) {
+		return nil
+	}
+	return err
+}
+
+// was says whether a rename from one name to the other was done: of a deleted
+// file, and of one that is new, nothing stands at the first any more.
+func (c *change) was(from, to *beneath.Place) bool {
+	_, gone := from.Stat()
+	_, there := to.Stat()
+	return there == nil && (c.planned.Does == action.Replaces || errors.Is(gone, os.ErrNotExist))
 }
 
 // stands says what became of a path whose taking back failed.

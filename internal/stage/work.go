@@ -136,8 +136,7 @@ func (w *work) permitted() error {
 // writable refuses what the person could not write by hand: a rename would be
 // a way round the file's own mode.
 func (c *change) writable() error {
-	v := c.fact.Base.Version
-	if v != nil && v.Kind == action.Regular && v.Mode&unix.S_IWUSR == 0 {
+	if v := c.fact.Base.Version; v != nil && v.Mode&unix.S_IWUSR == 0 {
 		return refusal.New(refusal.NotWritable, c.what, "the file's mode is %04o", v.Mode)
 	}
 	if err := c.changeable(); err != nil {

@@ -278,6 +278,57 @@ func TestTwoWriters(t *testing.T) {
 	})
 }
 
+// S14: who writes in the very instant of taking back, behind the last look at
+// the target, has what they wrote at the name, or in the file itself; what had
+// been displaced before that is kept, handed over and told.
+func TestWriterInTheTakingBack(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	for name, w := range writers() {
+		for _, created := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", created: ", created), func(t *testing.T) {
+				h := newHome(t)
+				h.put("b", "old", 0o644)
+				if !created {
+					h.put("f", "old", 0o644)
+				}
+				in := h.intent(all(h.write("f", "new"), h.write("b", "new")))
+				h.step = func(s Step, p action.Path) error {
+					if s == Verify && p == in.Facts[1].Path {
+						return unix.EIO
+					}
+					if s == PutBack && p == in.Facts[0].Path {
+						w.does(h)
+					}
+					return nil
+				}
+				out, files, err := h.Carry(in)
+				h.late.Wait()
+				must(t, err)
+				for _, f := range files {
+					f.Close()
+				}
+				if out.Result != protocol.NotLanded || out.Changes[0].Did != protocol.Overtaken || out.Changes[1].Did != protocol.TakenBack {
+					t.Errorf("%+v", out)
+				}
+				if b, err := os.ReadFile(h.path("b")); string(b) != "old" || err != nil {
+					t.Errorf("the other file holds %q, %v", b, err)
+				}
+				if left := h.leftover(); (len(left) == 1) != !created || !created && len(out.Kept) != 1 {
+					t.Errorf("%v are left, %+v", left, out)
+				}
+				must(t, os.Remove(h.path("b")))
+				os.Remove(h.path(beside))
+				if name == "chmod" {
+					w.content = "new" // theirs is the mode alone
+				}
+				h.stands(w)
+			})
+		}
+	}
+}
+
 // exchanging saves as an editor that loses nothing: it exchanges its file with
 // the target, and gives what it displaced.
 func (h *home) exchanging(content string) (displaced string) {
