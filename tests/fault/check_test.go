@@ -10,6 +10,7 @@ import (
 
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
+	"countersign/tests/hands"
 )
 
 func inOrder(tree map[string]entry) []string { return slices.Sorted(maps.Keys(tree)) }
@@ -78,7 +79,7 @@ func (s scenario) mixed(got map[string]entry, wasOld, wasNew []string) (wrong []
 func (r *rig) again(s scenario, dir string) error {
 	path := string(s.act(dir).Paths()[0])
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		t, err := r.act(changes(write(path, "afterwards\n")))
+		t, err := r.act(hands.Changes(hands.Write(path, "afterwards\n")))
 		if err != nil || t.State == protocol.StateLanded {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"countersign/internal/protocol"
+	"countersign/tests/hands"
 	"countersign/tests/lab"
 )
 
@@ -173,7 +174,7 @@ func (r *rig) hold(f fault) *trace {
 	r.t.Helper()
 	var last error
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		said, err := r.act(changes(write(filepath.Join(r.Home("alice"), "warm.txt"), rand.Text())))
+		said, err := r.act(hands.Changes(hands.Write(filepath.Join(r.Home("alice"), "warm.txt"), rand.Text())))
 		if last = err; err != nil || said.State != protocol.StateLanded {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"countersign/internal/action"
+	"countersign/tests/hands"
 	"countersign/tests/lab"
 )
 
@@ -88,48 +89,32 @@ func put(dir string, tree map[string]entry) error {
 
 func text(line string) string { return strings.Repeat(line+"\n", 200) }
 
-func edit(path, from, to string) action.Change {
-	return action.Change{Path: action.Path(path), Edit: &action.Edit{Edits: []action.Replacement{{Old: []byte(from), New: []byte(to)}}}}
-}
-
-func write(path, content string) action.Change {
-	return action.Change{Path: action.Path(path), Write: &action.Write{Content: []byte(content)}}
-}
-
-func remove(path string) action.Change {
-	return action.Change{Path: action.Path(path), Delete: &action.Delete{}}
-}
-
-func changes(c ...action.Change) action.Action {
-	return action.Action{FileWrite: &action.FileWrite{Changes: c}}
-}
-
 func scenarios() []scenario {
 	const top = "first\n"
 	was, becomes := top+text("line"), "changed\n"+text("line")
 	return []scenario{
 		{
 			name: "edit of one file",
-			act:  func(dir string) action.Action { return changes(edit(dir+"/a.txt", top, "changed\n")) },
+			act:  func(dir string) action.Action { return hands.Changes(hands.Edit(dir+"/a.txt", top, "changed\n")) },
 			old:  map[string]entry{"": directory(), "a.txt": rich(was)},
 			now:  map[string]entry{"": directory(), "a.txt": rich(becomes)},
 		},
 		{
 			name: "new file with missing parents",
-			act:  func(dir string) action.Action { return changes(write(dir+"/new/deep/a.txt", becomes)) },
+			act:  func(dir string) action.Action { return hands.Changes(hands.Write(dir+"/new/deep/a.txt", becomes)) },
 			old:  map[string]entry{"": directory()},
 			now:  map[string]entry{"": directory(), "new": directory(), "new/deep": directory(), "new/deep/a.txt": file(becomes, 0o644)},
 		},
 		{
 			name: "delete",
-			act:  func(dir string) action.Action { return changes(remove(dir + "/a.txt")) },
+			act:  func(dir string) action.Action { return hands.Changes(hands.Delete(dir + "/a.txt")) },
 			old:  map[string]entry{"": directory(), "a.txt": rich(was)},
 			now:  map[string]entry{"": directory()},
 		},
 		{
 			name: "three files in two directories",
 			act: func(dir string) action.Action {
-				return changes(edit(dir+"/one/a.txt", top, "changed\n"), write(dir+"/two/new/b.txt", becomes), remove(dir+"/two/c.txt"))
+				return hands.Changes(hands.Edit(dir+"/one/a.txt", top, "changed\n"), hands.Write(dir+"/two/new/b.txt", becomes), hands.Delete(dir+"/two/c.txt"))
 			},
 			old: map[string]entry{"": directory(), "one": directory(), "two": directory(), "one/a.txt": rich(was), "two/c.txt": file(was, 0o600)},
 			now: map[string]entry{"": directory(), "one": directory(), "two": directory(), "one/a.txt": rich(becomes),

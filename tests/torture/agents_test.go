@@ -10,12 +10,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"countersign/internal/action"
-	"countersign/internal/facts"
-	"countersign/internal/grant"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
 	"countersign/internal/stage"
+	"countersign/tests/hands"
 )
 
 // way is how an agent's edit comes to disk.
@@ -35,8 +33,11 @@ type edited struct {
 // lease, and what careful programs do.
 func ways(dir string) []way {
 	staging := func(lease func(*os.File) error) func(string) (edited, error) {
-		s, finder := stager(dir, lease)
-		return func(path string) (edited, error) { return carry(s, finder, path) }
+		h := hands.New(dir, func(c *stage.Config) {
+			c.Lease = lease
+			c.Sync = func(*os.File) error { return nil } // other writers see no difference, and there are more edits
+		})
+		return func(path string) (edited, error) { return carry(h, path) }
 	}
 	return []way{
 		{"check, rename over", plainly},
@@ -45,53 +46,25 @@ func ways(dir string) []way {
 	}
 }
 
-// stager is one of whoever runs the test. Its syncs do nothing: other writers
-// see no difference, and there are many more edits.
-func stager(dir string, lease func(*os.File) error) (*stage.Stager, facts.Finder) {
-	grants := []grant.Grant{{Root: dir, MaxFileSize: 1 << 20}}
-	finder := facts.Finder{
-		UID: uint32(os.Geteuid()), Groups: []uint32{uint32(os.Getegid())}, Home: dir, Keep: 1 << 20,
-		Grants: grant.Set{Home: dir, Reads: grants, Writes: grants},
-	}
-	return stage.New(stage.Config{
-		Finder: finder, Umask: 0o022, AskedText: 64 << 10, AutoBytes: 1 << 20, Lease: lease,
-		Sync: func(*os.File) error { return nil },
-	}), finder
-}
-
 // carry plans an edit as a keeper does, and carries it out.
-func carry(s *stage.Stager, finder facts.Finder, path string) (e edited, err error) {
-	target := action.Target{Path: action.Path(path)}
-	found, err := finder.Find(grant.Write, target)
+func carry(h *hands.Hands, path string) (e edited, err error) {
+	now, err := os.ReadFile(path)
 	if err != nil {
 		return e, err
 	}
-	defer found.Close()
-	before, file, err := finder.Look(found)
-	if err != nil {
-		return e, err
-	}
-	file.Close() // nil is fine
-	was, becomes, ok := line(before.Content)
+	was, becomes, ok := line(now)
 	if !ok {
 		return e, errors.New("nothing to edit")
 	}
-	a := action.Action{FileWrite: &action.FileWrite{Changes: []action.Change{{
-		Path: target.Path, Edit: &action.Edit{Edits: []action.Replacement{{Old: was, New: becomes}}},
-	}}}}
-	plans, err := a.Plan([]action.Before{before}, 0o022)
+	in, befores, err := h.Intent(hands.Changes(hands.Edit(path, string(was), string(becomes))))
 	if err != nil {
 		return e, err
 	}
-	id := action.NewID()
-	out, kept, err := s.Carry(protocol.Intent{
-		ID: id, Action: a, Facts: []action.Fact{before.Fact}, Results: []action.Image{plans[0].Result},
-		Staged: []string{fmt.Sprintf(".countersign-%.8x", action.HashOf([]byte(id)))},
-	})
+	out, kept, err := h.Carry(in)
 	if err != nil && refusal.As(err) == nil {
 		return e, fmt.Errorf("[unexpected] no refusal: %w", err)
 	}
-	e.landed, e.base = err == nil && out.Result == protocol.Landed, before.Content
+	e.landed, e.base = err == nil && out.Result == protocol.Landed, befores[0].Content
 	for i, f := range kept {
 		b, readErr := io.ReadAll(f)
 		e.reported = append(e.reported, b)
