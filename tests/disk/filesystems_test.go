@@ -33,7 +33,7 @@ type filesystem struct {
 
 func filesystems() []filesystem {
 	made := func(size int64, mkfs ...string) func(*testing.T, string) {
-		return func(t *testing.T, dir string) { image(t, dir, size, mkfs...) }
+		return func(t *testing.T, dir string) { lab.Filesystem(t, dir, size, mkfs...) }
 	}
 	return []filesystem{
 		{"ext4", made(16, "mkfs.ext4", "-q")},
@@ -48,7 +48,7 @@ func filesystems() []filesystem {
 
 func overlay(t *testing.T, dir string) {
 	layers := testas.Dir(t)
-	image(t, layers, 16, "mkfs.ext4", "-q")
+	lab.Filesystem(t, layers, 16, "mkfs.ext4", "-q")
 	for _, d := range []string{"lower", "upper", "work"} {
 		must(t, os.Mkdir(filepath.Join(layers, d), 0o777))
 	}

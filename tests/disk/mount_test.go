@@ -8,7 +8,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -36,17 +35,6 @@ func mount(t testing.TB, source, target, kind string, flags uintptr, data string
 	t.Helper()
 	must(t, unix.Mount(source, target, kind, flags, data))
 	t.Cleanup(func() { must(t, unix.Unmount(target, unix.MNT_DETACH)) })
-}
-
-// image mounts a filesystem of the test's own, in a file of a size in MiB.
-func image(t testing.TB, target string, size int64, mkfs ...string) {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "image")
-	must(t, os.WriteFile(file, nil, 0o600), os.Truncate(file, size<<20))
-	run(t, mkfs[0], append(mkfs[1:], file)...)
-	run(t, "mount", "-o", "loop", file, target)
-	t.Cleanup(func() { must(t, unix.Unmount(target, unix.MNT_DETACH)) })
-	os.Remove(filepath.Join(target, "lost+found"))
 }
 
 // Inode flags of linux/fs.h.

@@ -16,6 +16,7 @@ import (
 	"countersign/internal/refusal"
 	"countersign/internal/testas"
 	"countersign/tests/hands"
+	"countersign/tests/lab"
 )
 
 // tree makes what a change of several files is done to, its owner's own.
@@ -101,7 +102,7 @@ type obstacle struct {
 
 func obstacles() []obstacle {
 	small := func(t testing.TB, home string) { mount(t, "tmpfs", home, "tmpfs", 0, "size=128k,mode=755") }
-	onExt4 := func(t testing.TB, home string) { image(t, home, 2, "mkfs.ext4", "-q") }
+	onExt4 := func(t testing.TB, home string) { lab.Filesystem(t, home, 2, "mkfs.ext4", "-q") }
 	on := func(name string, bit int) func(testing.TB, string, int) {
 		return func(t testing.TB, home string, _ int) { flag(t, home+"/"+name, bit) }
 	}
@@ -138,7 +139,7 @@ func limited(t testing.TB, home string, uid int) {
 	t.Helper()
 	under := home + ".btrfs"
 	must(t, os.Mkdir(under, 0o755))
-	image(t, under, 128, "mkfs.btrfs", "-q")
+	lab.Filesystem(t, under, 128, "mkfs.btrfs", "-q")
 	run(t, "btrfs", "quota", "enable", under)
 	run(t, "btrfs", "subvolume", "create", under+"/home")
 	mount(t, under+"/home", home, "", unix.MS_BIND, "")

@@ -13,6 +13,7 @@ import (
 	"countersign/internal/stage"
 	"countersign/internal/testas"
 	"countersign/tests/hands"
+	"countersign/tests/lab"
 )
 
 // coarse makes a home where two writes within one second have one stamp, and
@@ -21,7 +22,7 @@ import (
 func coarse(t *testing.T) (home string, ok bool) {
 	return testas.Prepared(t, testas.Person, func() string {
 		dir := testas.Dir(t)
-		image(t, dir, 16, "mkfs.ext4", "-q", "-I", "128")
+		lab.Filesystem(t, dir, 16, "mkfs.ext4", "-q", "-I", "128")
 		home := filepath.Join(dir, "home")
 		must(t, os.Mkdir(home, 0o755), os.Chown(home, testas.Person, testas.Person))
 		return home

@@ -61,9 +61,6 @@ func TestNothingIsLost(t *testing.T) {
 			if got.lost+got.half+got.torn+len(got.left) > 0 {
 				t.Errorf("%s: %+v", h.name, got)
 			}
-			if got.saves < 5 {
-				t.Errorf("%s: %d saves, and %d edits landed: that shows nothing", h.name, got.saves, got.landed)
-			}
 		}
 	}
 	w.Flush()
@@ -112,7 +109,8 @@ func race(t *testing.T, dir string, h habit, way way, each time.Duration) (got t
 // saves is the owner, who saves one number after another and looks whether it
 // is there.
 func (c *contest) saves(t *testing.T, until time.Time) (got tally) {
-	for n := 1; time.Now().Before(until) || c.appends && n%50 != 1; n++ {
+	const few = 5 // however slow the machine is
+	for n := 1; n <= few || time.Now().Before(until) || c.appends && n%50 != 1; n++ {
 		if err := c.save(c.path, n); err != nil {
 			t.Errorf("%s: %v", c.habit.name, err)
 			return got
