@@ -2,7 +2,7 @@
 export CGO_ENABLED = 0
 GO ?= go
 
-.PHONY: all build demo test race fuzz boot-root boot-trixie bench vet install uninstall deb clean help
+.PHONY: all build demo test race fuzz fault torture boot-root boot-trixie bench vet install uninstall deb clean help
 
 all: build
 
@@ -25,6 +25,13 @@ fuzz: ## every fuzz target for FUZZTIME
 	@set -e; for pkg in $$($(GO) list ./...); do \
 	  for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	    echo "$$pkg $$target"; $(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+
+fault: ## every system call of a change failed with every error, and killed at; as root
+	COUNTERSIGN_FAULT=all $(GO) test -count=1 -v -timeout 30m ./tests/fault
+
+TORTURETIME ?= 10s
+torture: ## other writers of every habit racing with changes, TORTURETIME each; prints what was lost
+	COUNTERSIGN_TORTURE=$(TORTURETIME) $(GO) test -count=1 -v -timeout 60m ./tests/torture
 
 TRIXIE ?= /var/tmp/countersign-trixie
 boot-root: ## a Debian 13 root in TRIXIE, for tests/boot; as root, with mmdebstrap

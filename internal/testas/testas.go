@@ -111,4 +111,7 @@ func again(t *testing.T, uid uint32, dir string) {
 	if err != nil {
 		t.Fatalf("as uid %d: %v\n%s", uid, err, out)
 	}
+	if testing.Verbose() {
+		t.Logf("as uid %d:\n%s", uid, out)
+	}
 }

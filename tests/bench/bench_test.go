@@ -7,7 +7,6 @@ package bench
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -18,7 +17,6 @@ import (
 	"time"
 
 	"countersign/internal/action"
-	"countersign/internal/protocol"
 	"countersign/internal/testas"
 	"countersign/internal/wire/client"
 	"countersign/tests/lab"
@@ -98,14 +96,7 @@ func BenchmarkMany(b *testing.B) {
 func start(b *testing.B) *lab.Lab {
 	b.Helper()
 	testas.Root(b)
-	l, err := lab.New(lab.Config{Base: os.Getenv("COUNTERSIGN_BENCH_DIR")})
-	if err == nil {
-		err = l.Up()
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
-	return l
+	return startIn(b, os.Getenv("COUNTERSIGN_BENCH_DIR"))
 }
 
 func stop(b *testing.B, l *lab.Lab) {
@@ -139,16 +130,7 @@ func timed(f func() error, b *testing.B) time.Duration {
 }
 
 func land(c *client.Client, path string, content []byte) error {
-	in := protocol.ActParams{Action: action.Action{FileWrite: &action.FileWrite{Changes: []action.Change{{
-		Path: action.Path(path), Write: &action.Write{Content: content},
-	}}}}}
-	rand.Read(in.Nonce[:])
-	var t protocol.Transaction
-	err := c.Call(context.Background(), protocol.Act, in, &t)
-	if err == nil && t.State != protocol.StateLanded {
-		err = fmt.Errorf("it is %s: %v", t.State, t.Refusal)
-	}
-	return err
+	return landAll(c, []action.Change{{Path: action.Path(path), Write: &action.Write{Content: content}}})
 }
 
 // carefully is what every editor that cares does.

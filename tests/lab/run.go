@@ -90,6 +90,16 @@ func (l *Lab) Dial(uid uint32, socket string) (c *client.Client, err error) {
 	return c, err
 }
 
+// Call asks a socket something as a user, over a connection of its own.
+func (l *Lab) Call(uid uint32, socket, method string, params, result any) error {
+	c, err := l.Dial(uid, socket)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Call(context.Background(), method, params, result)
+}
+
 // Leftovers lists what a scribe staged and left, beneath a directory.
 func Leftovers(dir string) (names []string) {
 	filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
