@@ -56,5 +56,5 @@ func prepare(e *daemon.Executor, passed *daemon.Passed, watch *daemon.Watch) (*d
 	if err != nil {
 		return nil, fmt.Errorf("enclosing the reader: %w", err)
 	}
-	return e.Work(passed, p, watch, daemon.NewIdle(0), walls, git.About(), admit(p, person, e.KeeperUID), table(p, person, e.KeeperUID, finder))
+	return e.Work(passed, p, watch, daemon.NewIdle(0), walls, git.About(), admit(p, person, e.KeeperUID), table(p, person, e.KeeperUID, finder, git))
 }

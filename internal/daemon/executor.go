@@ -87,7 +87,7 @@ func Homes(p *policy.Policy, but *policy.Person) []string {
 // Work makes the work of an executor: one table on its one socket, closed once
 // what it stands on changed, and with the method by which the keeper asks for
 // its walls.
-func (e *Executor) Work(p *Passed, pol *policy.Policy, w *Watch, idle *Idle, walls []string, git protocol.GitStatus, admit func(wire.Caller) error, methods map[string]wire.Method) (*Work, error) {
+func (e *Executor) Work(p *Passed, pol *policy.Policy, w *Watch, idle *Idle, walls []string, git protocol.GitRun, admit func(wire.Caller) error, methods map[string]wire.Method) (*Work, error) {
 	methods[protocol.ExecutorStatus] = wire.Method{
 		May: Only(e.KeeperUID, protocol.ExecutorStatus), Limit: 1 << 10, Cancel: true,
 		Handle: wire.Typed(func(context.Context, wire.Caller, struct{}) (protocol.ExecutorStatusResult, error) {

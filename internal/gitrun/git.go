@@ -26,7 +26,7 @@ type Config struct {
 
 // Git runs git through a runner. Its methods are safe for concurrent use.
 type Git struct {
-	about protocol.GitStatus
+	about protocol.GitRun
 	conn  *net.UnixConn
 	gone  chan struct{} // closed once the runner is
 
@@ -85,7 +85,7 @@ func Start(c Config) (*Git, error) {
 }
 
 // About says which git is run, or why none is.
-func (g *Git) About() protocol.GitStatus { return g.about }
+func (g *Git) About() protocol.GitRun { return g.about }
 
 // Gone is closed when the runner has ended though the daemon has not: a new one
 // can only be had by starting the daemon anew.

@@ -88,14 +88,14 @@ func Serve() error {
 
 // prepare finds git and raises the walls. What it says of a failure goes to
 // whoever asks for git later.
-func (r *runner) prepare(h hello) protocol.GitStatus {
+func (r *runner) prepare(h hello) protocol.GitRun {
 	p, err := find(h.Program)
 	if err != nil {
-		return protocol.GitStatus{Why: err.Error()}
+		return protocol.GitRun{Why: err.Error()}
 	}
 	r.git = p.path
 	if err := r.open.all(p); err != nil {
-		return protocol.GitStatus{Path: p.path, Why: err.Error()}
+		return protocol.GitRun{Path: p.path, Why: err.Error()}
 	}
 	walls := confine.Walls{Calls: confine.GitRead, Notify: -1, Read: append(h.Read, p.tables...), Closed: h.Closed, Run: p.run, Files: p.files, Null: os.DevNull}
 	if h.Writes {
@@ -103,14 +103,14 @@ func (r *runner) prepare(h hello) protocol.GitStatus {
 	}
 	standing, err := confine.Enclose(walls)
 	if err != nil {
-		return protocol.GitStatus{Path: p.path, Why: "enclosing what runs it: " + err.Error()}
+		return protocol.GitRun{Path: p.path, Why: "enclosing what runs it: " + err.Error()}
 	}
 	said, err := r.version()
 	if err != nil {
-		return protocol.GitStatus{Path: p.path, Why: err.Error()}
+		return protocol.GitRun{Path: p.path, Why: err.Error()}
 	}
 	version, err := versionOf(said)
-	about := protocol.GitStatus{Path: p.path, Version: version, Walls: standing}
+	about := protocol.GitRun{Path: p.path, Version: version, Walls: standing}
 	if err != nil {
 		about.Why = err.Error()
 	}

@@ -23,6 +23,7 @@ const (
 	Entry         Vector = "entry"  // of a tree, by its path
 	Object        Vector = "object" // a blob's content, by its hash
 	Attributes    Vector = "attributes"
+	Resolve       Vector = "resolve" // a revision to a commit's hash
 )
 
 // A vector's argument that stands in braces is a place for values: none, one or
@@ -89,6 +90,7 @@ func vectors() map[Vector]vector {
 			"%(symref)%00%(committerdate:iso-strict)%00%(contents:subject)", "refs/heads", "refs/remotes"}},
 		Entry:      {args: []string{"ls-tree", "-z", "-l", "--full-tree", placeTree, placePaths}},
 		Object:     {args: []string{"cat-file", "blob", placeBlob}},
+		Resolve:    {args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", placeRev}},
 		Attributes: {args: []string{"check-attr", "-z", "--stdin", "filter"}, stdin: true},
 	}
 }

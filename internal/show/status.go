@@ -26,7 +26,7 @@ func (w Writer) Status(s protocol.StatusResult) {
 }
 
 // git names the git that a person's process runs, or says why it runs none.
-func (w Writer) git(process string, g *protocol.GitStatus) {
+func (w Writer) git(process string, g *protocol.GitRun) {
 	switch {
 	case g == nil:
 	case g.Why != "":
