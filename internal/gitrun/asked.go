@@ -25,6 +25,10 @@ type asked struct {
 // ask makes the pipes and sends the request. Handles of the other ends are the
 // runner's from then on.
 func (g *Git) ask(c Call) (a *asked, err error) {
+	// What a caller gave wrongly never reaches the runner.
+	if _, err := compose(c.Vector, c.Values); err != nil {
+		return nil, err
+	}
 	a = &asked{ended: make(chan reply, 1), complaint: make(chan string, 1)}
 	var theirs []*os.File
 	var errs *os.File
@@ -32,6 +36,7 @@ func (g *Git) ask(c Call) (a *asked, err error) {
 		closeAll(theirs)
 		if err != nil {
 			closeAll(nonNil(a.out, a.in, errs))
+			a = nil
 		}
 	}()
 	for _, mine := range []**os.File{&a.out, &errs} {
@@ -41,8 +46,7 @@ func (g *Git) ask(c Call) (a *asked, err error) {
 		}
 		*mine, theirs = r, append(theirs, w)
 	}
-	takes := vectors()[c.Vector].stdin
-	if takes {
+	if vectors()[c.Vector].stdin {
 		r, w, err := os.Pipe()
 		if err != nil {
 			return a, fmt.Errorf("making a pipe for git: %w", err)
@@ -55,10 +59,7 @@ func (g *Git) ask(c Call) (a *asked, err error) {
 	g.waiting[a.id] = a.ended
 	g.mu.Unlock()
 	p := c.Place
-	err = send(g.conn, request{
-		ID: a.id, Vector: c.Vector, Values: c.Values, GitDir: p.GitDir, WorkTree: p.WorkTree, Settings: p.Settings, Filters: p.Filters,
-		Stdin: takes, Read: len(p.Read), Trees: len(p.Trees),
-	}, append(append(theirs[:len(theirs):len(theirs)], p.Read...), p.Trees...)...)
+	err = send(g.conn, requestOf(a.id, c), append(append(theirs[:len(theirs):len(theirs)], p.Read...), p.Trees...)...)
 	if err != nil {
 		g.mu.Lock()
 		delete(g.waiting, a.id)

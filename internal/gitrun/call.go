@@ -11,15 +11,15 @@ import (
 // Values fill the places of a vector. The zero value of each leaves its place
 // out.
 type Values struct {
-	Rev   string   `cbor:"rev,omitempty"`   // a revision that names a commit
-	From  string   `cbor:"from,omitempty"`  // another
-	Not   string   `cbor:"not,omitempty"`   // another, whose ancestors are left out
-	Blob  string   `cbor:"blob,omitempty"`  // a whole hash
-	Paths []string `cbor:"paths,omitempty"` // in the work tree, relative and clean
-	Count uint64   `cbor:"count,omitempty"`
-	Skip  uint64   `cbor:"skip,omitempty"`
-	First uint64   `cbor:"first,omitempty"` // a line, from 1
-	Last  uint64   `cbor:"last,omitempty"`
+	Rev   string   // a revision that names a commit
+	From  string   // another
+	Not   string   // another, whose ancestors are left out
+	Blob  string   // a whole hash
+	Paths []string // in the work tree, relative and clean
+	Count uint64
+	Skip  uint64
+	First uint64 // a line, from 1
+	Last  uint64
 }
 
 // Place says which repository git is to look at: the paths are what git is told,

@@ -192,3 +192,6 @@ func (g *Git) Run(ctx context.Context, c Call, read func(io.Reader) error) error
 }
 
 func errGone() error { return refusal.New(refusal.Unavailable, "git", "what runs it has ended") }
+
+// Close ends the runner, and every git that still runs.
+func (g *Git) Close() { g.conn.Close() }

@@ -59,7 +59,7 @@ func start(t testing.TB, c Config) *Git {
 	t.Helper()
 	g, err := Start(c)
 	must(t, err)
-	t.Cleanup(func() { g.conn.Close() })
+	t.Cleanup(g.Close)
 	if why := g.About().Why; why != "" {
 		t.Fatal(why)
 	}

@@ -36,15 +36,77 @@ type request struct {
 	ID     uint64 `cbor:"id"`
 	Cancel bool   `cbor:"cancel"`
 
-	Vector   Vector    `cbor:"vector"`
-	Values   Values    `cbor:"values"`
-	GitDir   string    `cbor:"git-dir"`
-	WorkTree string    `cbor:"work-tree"`
-	Settings []Setting `cbor:"settings"`
-	Filters  []string  `cbor:"filters"`
-	Stdin    bool      `cbor:"stdin"`
-	Read     int       `cbor:"read"`  // handles
-	Trees    int       `cbor:"trees"` // handles
+	// What comes from names on disk is bytes, whatever they are.
+	Vector   Vector        `cbor:"vector"`
+	Values   sentValues    `cbor:"values"`
+	GitDir   []byte        `cbor:"git-dir"`
+	WorkTree []byte        `cbor:"work-tree"`
+	Settings []sentSetting `cbor:"settings"`
+	Filters  [][]byte      `cbor:"filters"`
+	Stdin    bool          `cbor:"stdin"`
+	Read     int           `cbor:"read"`  // handles
+	Trees    int           `cbor:"trees"` // handles
+}
+
+type sentSetting struct {
+	Key   string `cbor:"key"`
+	Value []byte `cbor:"value"`
+}
+
+type sentValues struct {
+	Rev   string   `cbor:"rev"`
+	From  string   `cbor:"from"`
+	Not   string   `cbor:"not"`
+	Blob  string   `cbor:"blob"`
+	Paths [][]byte `cbor:"paths"`
+	Count uint64   `cbor:"count"`
+	Skip  uint64   `cbor:"skip"`
+	First uint64   `cbor:"first"`
+	Last  uint64   `cbor:"last"`
+}
+
+// requestOf makes the request of a call.
+func requestOf(id uint64, c Call) request {
+	v, p := c.Values, c.Place
+	q := request{
+		ID: id, Vector: c.Vector, GitDir: []byte(p.GitDir), WorkTree: []byte(p.WorkTree), Filters: bytesOf(p.Filters),
+		Stdin: vectors()[c.Vector].stdin, Read: len(p.Read), Trees: len(p.Trees),
+		Values: sentValues{Rev: v.Rev, From: v.From, Not: v.Not, Blob: v.Blob, Paths: bytesOf(v.Paths), Count: v.Count, Skip: v.Skip, First: v.First, Last: v.Last},
+	}
+	for _, s := range p.Settings {
+		q.Settings = append(q.Settings, sentSetting{s.Key, []byte(s.Value)})
+	}
+	return q
+}
+
+// values gives a request's values back.
+func (q request) values() Values {
+	v := q.Values
+	return Values{Rev: v.Rev, From: v.From, Not: v.Not, Blob: v.Blob, Paths: stringsOf(v.Paths), Count: v.Count, Skip: v.Skip, First: v.First, Last: v.Last}
+}
+
+// settings gives a request's settings back.
+func (q request) settings() (list []Setting) {
+	for _, s := range q.Settings {
+		list = append(list, Setting{s.Key, string(s.Value)})
+	}
+	return list
+}
+
+func bytesOf(list []string) [][]byte {
+	out := make([][]byte, len(list))
+	for i, s := range list {
+		out[i] = []byte(s)
+	}
+	return out
+}
+
+func stringsOf(list [][]byte) []string {
+	out := make([]string, len(list))
+	for i, b := range list {
+		out[i] = string(b)
+	}
+	return out
 }
 
 // reply says how a git ended.

@@ -266,11 +266,11 @@ func await(this *run, pid int) (code int, err error) {
 // spawn starts git: its three streams come first among the handles, the places
 // that it may open behind them.
 func (r *runner) spawn(q request, handles []*os.File) (pid int, err error) {
-	args, err := compose(q.Vector, q.Values)
+	args, err := compose(q.Vector, q.values())
 	if err != nil {
 		return 0, err
 	}
-	env, err := variables(q.GitDir, q.WorkTree, q.Settings, q.Filters)
+	env, err := variables(string(q.GitDir), string(q.WorkTree), q.settings(), stringsOf(q.Filters))
 	if err != nil {
 		return 0, err
 	}
@@ -298,7 +298,7 @@ func (r *runner) spawn(q request, handles []*os.File) (pid int, err error) {
 	if q.Stdin {
 		in = handles[2].Fd()
 	}
-	dir := q.WorkTree
+	dir := string(q.WorkTree)
 	if dir == "" {
 		dir = "/"
 	}
