@@ -51,7 +51,7 @@ func (b *Builder) check(err error) {
 // configuration, an identity and a time that are always the same, and no
 // machine's own configuration.
 func (b *Builder) Env() []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + b.Home, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C", "TZ=UTC", "GIT_EDITOR=true", "GIT_ALLOW_PROTOCOL=file",
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + b.Home, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C", "TZ=UTC", "GIT_EDITOR=true", "GIT_ALLOW_PROTOCOL=file:ext",
 		"GIT_AUTHOR_NAME=Ann Author", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_AUTHOR_DATE=1700000000 +0100",
 		"GIT_COMMITTER_NAME=Carl Committer", "GIT_COMMITTER_EMAIL=carl@example.org", "GIT_COMMITTER_DATE=1700000001 +0000"}
 }
