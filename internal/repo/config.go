@@ -87,6 +87,8 @@ func (p *parser) header() bool {
 		switch {
 		case p.ended:
 			return false
+		case name.Len() == 0 && !isKey(c):
+			return false
 		case c == ']':
 			p.section, p.sub = name.String(), ""
 			if section, sub, ok := strings.Cut(p.section, "."); ok {

@@ -39,7 +39,7 @@ type Repository struct {
 //
 // The refusals are those of a path that is not granted, and not-a-repository,
 // other-owner, git-outside, git-kind and git-config.
-func (f Finder) Open(op grant.Op, path action.Path) (r *Repository, err error) {
+func (f Finder) Open(op grant.Op, path action.Path) (*Repository, error) {
 	if err := path.Validate(); err != nil {
 		return nil, err
 	}
@@ -47,28 +47,31 @@ func (f Finder) Open(op grant.Op, path action.Path) (r *Repository, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r = &Repository{Path: path, judge: j}
-	defer func() {
-		if err != nil {
-			r.Close()
-		}
-	}()
-	root, err := j.root(path)
-	if err != nil {
+	r := &Repository{Path: path, judge: j}
+	if err := r.open(); err != nil {
+		r.Close()
 		return nil, err
+	}
+	return r, nil
+}
+
+func (r *Repository) open() error {
+	root, err := r.judge.root(r.Path)
+	if err != nil {
+		return err
 	}
 	r.keep(root)
 	r.Root = root.real
 	for _, step := range []func() error{r.findGitDir, r.findCommonDir, r.followLinks, r.readConfig, r.findObjects, r.readPersons, r.chooseLists, r.checkKind, r.notice} {
 		if err := step(); err != nil {
-			return r, err
+			return err
 		}
 	}
 	const most = 48
 	if n := len(r.outermost()); n > most {
-		return r, refusal.New(refusal.GitKind, j.what, "it has %d parts in as many places", n)
+		return refusal.New(refusal.GitKind, r.judge.what, "it has %d parts in as many places", n)
 	}
-	return r, nil
+	return nil
 }
 
 // Close lets go of everything held.
