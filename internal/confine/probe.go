@@ -114,7 +114,6 @@ func (c Calls) attempts() []attempt {
 		call("binding a socket", unix.SYS_BIND, bad),
 		call("changing a mode by its path", unix.SYS_FCHMODAT, bad),
 		call("changing an owner by its path", unix.SYS_FCHOWNAT, bad),
-		call("setting times", unix.SYS_UTIMENSAT, bad),
 		call("setting an attribute by its path", unix.SYS_LSETXATTR, bad),
 		call("controlling a device", unix.SYS_IOCTL, bad, unix.FS_IOC_SETFLAGS),
 		call("leaving a namespace", unix.SYS_UNSHARE, none),
@@ -140,6 +139,9 @@ func (c Calls) attempts() []attempt {
 	if c != Scribe {
 		list = append(list, call("changing an owner", unix.SYS_FCHOWN, bad), call("setting an attribute", unix.SYS_FSETXATTR, bad),
 			call("taking a lease", unix.SYS_FCNTL, bad, unix.F_SETLEASE, unix.F_RDLCK))
+	}
+	if c != GitWrite {
+		list = append(list, call("setting times", unix.SYS_UTIMENSAT, bad))
 	}
 	if c != Scribe && c != GitWrite {
 		list = append(list, call("changing a mode", unix.SYS_FCHMOD, bad), call("making a link", unix.SYS_SYMLINKAT, bad, bad, bad))

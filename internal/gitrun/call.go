@@ -94,6 +94,9 @@ func compose(name Vector, v Values) ([]string, error) {
 		return nil, err
 	}
 	args := append([]string{"git"}, always()...)
+	for _, s := range overruled() {
+		args = append(args, "-c", s.Key+"="+s.Value)
+	}
 	for _, a := range row.args {
 		if a[0] == '{' {
 			args = append(args, v.fill(a)...)
@@ -161,7 +164,9 @@ func (v Values) fill(place string) []string {
 	return nil
 }
 
-// variables puts git's environment together.
+// variables puts git's environment together. What a call adds to the settings
+// goes through it and not through arguments, since a driver's name may hold an
+// equals sign.
 func variables(gitDir, workTree string, settings []Setting, filters []string) ([]string, error) {
 	env := environment()
 	for name, value := range map[string]string{"GIT_DIR": gitDir, "GIT_WORK_TREE": workTree, "GIT_CEILING_DIRECTORIES": workTree} {
@@ -170,7 +175,7 @@ func variables(gitDir, workTree string, settings []Setting, filters []string) ([
 		}
 		env = append(env, name+"="+value)
 	}
-	all := overruled()
+	var all []Setting
 	for _, s := range settings {
 		if !slices.Contains(adds(), strings.ToLower(s.Key)) {
 			return nil, fmt.Errorf("[unexpected] the setting %q", s.Key)
