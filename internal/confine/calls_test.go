@@ -363,7 +363,7 @@ func TestStillOpen(t *testing.T) {
 	})
 }
 
-// P12, R15: what starts git runs the programs that its walls name and no other,
+// P12, R15, G4: what starts git runs the programs that its walls name and no other,
 // forks nothing, and maps code from files alone; a program that it starts has
 // walls no wider.
 func TestGitWalls(t *testing.T) {

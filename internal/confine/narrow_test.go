@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// R15: a thread that was narrowed opens what it was given and nothing beside,
+// R15, G4: a thread that was narrowed opens what it was given and nothing beside,
 // also where the walls around the process let others; a path that is replaced
 // afterwards leads it nowhere else.
 func TestNarrow(t *testing.T) {

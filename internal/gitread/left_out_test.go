@@ -271,3 +271,43 @@ func TestPages(t *testing.T) {
 		t.Errorf("%+v, %v", bl, err)
 	}
 }
+
+// R15: every part of a repository lies in a granted place, or the repository is
+// refused: in the home is not enough.
+func TestPartsAreGranted(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	for what, build := range map[string]func(b *gitlab.Builder){
+		"git directory": func(b *gitlab.Builder) { b.Init("--separate-git-dir", b.Home+"/git") },
+		"common directory": func(b *gitlab.Builder) {
+			b.GitIn(b.Home, "init", "-q", "x")
+			b.Init()
+			b.Write(".git/commondir", "../../x/.git\n")
+		},
+		"objects": func(b *gitlab.Builder) {
+			b.GitIn(b.Home, "init", "-q", "x")
+			b.Init()
+			b.Write(".git/objects/info/alternates", b.Home+"/x/.git/objects\n")
+		},
+		"include": func(b *gitlab.Builder) { b.Init(); b.Write(b.Home+"/c", ""); b.Config("[include]\n\tpath = ../../c\n") },
+		"excludes": func(b *gitlab.Builder) {
+			b.Init()
+			b.Write(b.Home+"/i", "")
+			b.Config("[core]\n\texcludesFile = ~/i\n")
+		},
+		"a link": func(b *gitlab.Builder) { b.Init(); b.Write(b.Home+"/o/x", ""); b.Link("../../o", ".git/other") },
+	} {
+		b := gitlab.New(t)
+		build(b)
+		r := over(t, b, grant.Grant{Root: b.Root})
+		if res, err := r.status(); !refusal.Is(err, refusal.GitOutside) {
+			t.Errorf("%s: %v %+v", what, err, res)
+		} else if said := err.Error(); strings.Contains(said, b.Home+"/git") || strings.Contains(said, b.Home+"/x") {
+			t.Errorf("%s: the refusal names where it leads: %s", what, said)
+		}
+		if _, err := over(t, b).status(); err != nil {
+			t.Errorf("%s, with all of the home granted: %v", what, err)
+		}
+	}
+}
