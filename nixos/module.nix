@@ -22,6 +22,14 @@ let
   units = import ./units.nix {
     inherit lib;
     inherit (cfg) package persons;
+    git = {
+      program = "${pkgs.gitMinimal}/bin/git";
+      needs = map (package: "${lib.getLib package}/lib") [
+        pkgs.glibc
+        pkgs.zlib
+        pkgs.pcre2
+      ];
+    };
   };
 
   # One directory of everything for the service manager, in the places where

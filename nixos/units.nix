@@ -4,6 +4,8 @@
   lib,
   package,
   persons,
+  # The git that reader and scribe run, and what its loader opens to run it.
+  git,
 }:
 let
   source = ../units;
@@ -20,10 +22,26 @@ let
         builtins.readFile (source + "/${name}")
       );
     in
-    if lib.hasInfix "/usr/" text then
+    if lib.hasInfix "/usr/" (lib.replaceStrings git'.elsewhere (map (_: "") git'.elsewhere) text) then
       throw "units/${name} names a path beneath /usr that nixos/units.nix does not know"
     else
       text;
+
+  # Where git lies on other systems: a unit passes over what is not there. Here it
+  # is bound to the place where a daemon looks for it, with its store paths.
+  git' = {
+    elsewhere = [
+      "/usr/bin/git"
+      "/usr/lib/x86_64-linux-gnu"
+      "/usr/lib/aarch64-linux-gnu"
+    ];
+    dropIn = ''
+      [Service]
+      BindReadOnlyPaths=${git.program}:/usr/bin/git
+      BindReadOnlyPaths=${lib.concatStringsSep " " git.needs}
+      ExecPaths=+/usr/bin/git ${lib.concatStringsSep " " (map (path: "+${path}") git.needs)}
+    '';
+  };
 
   isUnit = name: builtins.match ".*\\.(service|socket|target|timer|path)" name != null;
   all = lib.filter isUnit (lib.attrNames (builtins.readDir source));
@@ -76,6 +94,7 @@ let
       }
       // lib.optionalAttrs (home ? ${template}) {
         "${instance template person}.d/home.conf" = home.${template} settings.home;
+        "${instance template person}.d/git.conf" = git'.dropIn;
       }
     ) (lib.filterAttrs (name: _: isTemplate name) plain)
   ) persons;

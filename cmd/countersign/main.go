@@ -28,6 +28,7 @@ type commands struct {
 	Glob     globCmd     `cmd:"" help:"Find files by a pattern of their paths, as an agent does."`
 	Stat     statCmd     `cmd:"" help:"Say what stands at paths, as an agent may know it."`
 	Grep     grepCmd     `cmd:"" help:"Search the content of files as an agent does."`
+	Git      gitCmd      `cmd:"" help:"Look at a repository as an agent does."`
 	Await    awaitCmd    `cmd:"" help:"Wait until a proposed action has ended."`
 	Withdraw withdrawCmd `cmd:"" help:"Take a waiting action back, as its proposer."`
 	Pending  pendingCmd  `cmd:"" help:"List what waits for a decision."`

@@ -10,11 +10,15 @@ import (
 
 	"countersign/internal/confine"
 	"countersign/internal/daemon"
+	"countersign/internal/gitrun"
 )
 
 func main() { daemon.Run("reader", run) }
 
 func run(ctx context.Context, log *slog.Logger, args []string) error {
+	if gitrun.IsRunner(args) {
+		return gitrun.Serve()
+	}
 	var e daemon.Executor
 	if err := daemon.Flags("reader", args, e.Define, daemon.ExecutorOptional()...); err != nil {
 		return err
@@ -41,11 +45,16 @@ func prepare(e *daemon.Executor, passed *daemon.Passed, watch *daemon.Watch) (*d
 	if err != nil {
 		return nil, err
 	}
+	git, err := gitrun.Start(gitrun.Config{Program: e.Git, Read: []string{home}, Closed: daemon.Homes(p, person)})
+	if err != nil {
+		return nil, err
+	}
+	watch.Ended("what runs git", git.Gone())
 	walls, err := confine.Enclose(confine.Walls{
 		Read: []string{home}, Closed: daemon.Homes(p, person), Calls: confine.Reader, Notify: passed.Notify(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("enclosing the reader: %w", err)
 	}
-	return e.Work(passed, p, watch, daemon.NewIdle(0), walls, admit(p, person, e.KeeperUID), table(p, person, e.KeeperUID, finder))
+	return e.Work(passed, p, watch, daemon.NewIdle(0), walls, git.About(), admit(p, person, e.KeeperUID), table(p, person, e.KeeperUID, finder, git))
 }

@@ -7,9 +7,12 @@ import (
 	"countersign/internal/daemon"
 	"countersign/internal/facts"
 	"countersign/internal/fileread"
+	"countersign/internal/gitread"
+	"countersign/internal/gitrun"
 	"countersign/internal/policy"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
+	"countersign/internal/repo"
 	"countersign/internal/wire"
 )
 
@@ -27,8 +30,9 @@ func admit(p *policy.Policy, person *policy.Person, keeper uint32) func(wire.Cal
 
 // table is everything the reader does, and for whom. It has no method that
 // changes anything, and no code that one could call.
-func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.Finder) map[string]wire.Method {
+func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.Finder, run *gitrun.Git) map[string]wire.Method {
 	files := fileread.New(finder, p.Digest)
+	git := &gitread.Git{Finder: repo.Finder{UID: person.UID, Home: string(person.Home), Grants: person.Grants}, Run: run, Policy: p.Digest}
 	may := admit(p, person, keeper)
 	return map[string]wire.Method{
 		protocol.Read:      reads(may, files.Read),
@@ -37,6 +41,14 @@ func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.
 		protocol.Grep:      searches(may, files.Grep),
 		protocol.Glob:      reads(may, files.Glob),
 		protocol.Stat:      reads(may, files.Stat),
+
+		protocol.GitStatus:   reads(may, git.Status),
+		protocol.GitLog:      reads(may, git.Log),
+		protocol.GitDiff:     reads(may, git.Diff),
+		protocol.GitShow:     reads(may, git.Show),
+		protocol.GitBlame:    reads(may, git.Blame),
+		protocol.GitBranches: reads(may, git.Branches),
+
 		protocol.Capture: {
 			May: daemon.Only(keeper, protocol.Capture), Cancel: true,
 			Handle: wire.TypedHandles(func(_ context.Context, _ wire.Caller, in protocol.CaptureParams) (protocol.CaptureResult, []*os.File, error) {

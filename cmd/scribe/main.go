@@ -11,6 +11,7 @@ import (
 
 	"countersign/internal/confine"
 	"countersign/internal/daemon"
+	"countersign/internal/gitrun"
 )
 
 func main() { daemon.Run("scribe", run) }
@@ -27,6 +28,9 @@ func (c *config) Define(f *flag.FlagSet) {
 }
 
 func run(ctx context.Context, log *slog.Logger, args []string) error {
+	if gitrun.IsRunner(args) {
+		return gitrun.Serve()
+	}
 	var c config
 	if err := daemon.Flags("scribe", args, c.Define, append(daemon.ExecutorOptional(), "idle")...); err != nil {
 		return err
@@ -52,12 +56,18 @@ func prepare(c *config, passed *daemon.Passed, watch *daemon.Watch) (*daemon.Wor
 	if err != nil {
 		return nil, err
 	}
+	roots := writable(person, passed.Log)
+	git, err := gitrun.Start(gitrun.Config{Program: c.Git, Trees: roots, Closed: daemon.Homes(p, person)})
+	if err != nil {
+		return nil, err
+	}
+	watch.Ended("what runs git", git.Gone())
 	walls, err := confine.Enclose(confine.Walls{
-		Change: writable(person, passed.Log), Closed: daemon.Homes(p, person), Calls: confine.Scribe, Notify: passed.Notify(),
+		Change: roots, Closed: daemon.Homes(p, person), Calls: confine.Scribe, Notify: passed.Notify(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("enclosing the scribe: %w", err)
 	}
 	admit := daemon.Only(c.KeeperUID, "the scribe of "+person.Name)
-	return c.Work(passed, p, watch, daemon.NewIdle(c.idle), walls, admit, table(p, person, c.KeeperUID, finder))
+	return c.Work(passed, p, watch, daemon.NewIdle(c.idle), walls, git.About(), admit, table(p, person, c.KeeperUID, finder))
 }

@@ -108,21 +108,22 @@ func (b *Broker) personStatus(ctx context.Context, p *policy.Person) protocol.Pe
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	h, s := b.hands[p.Name], protocol.PersonStatus{Name: p.Name, Home: string(p.Home), UID: p.UID}
-	s.Reader, s.ReaderWalls = b.executorStatus(ctx, h.reader)
-	s.Scribe, s.ScribeWalls = b.executorStatus(ctx, h.scribe)
+	reader, scribe := protocol.ExecutorStatusResult{}, protocol.ExecutorStatusResult{}
+	s.Reader, s.Scribe = b.executorStatus(ctx, h.reader, &reader), b.executorStatus(ctx, h.scribe, &scribe)
+	s.ReaderWalls, s.ScribeWalls = reader.Walls, scribe.Walls
+	s.ReaderGit, s.ScribeGit = reader.Git, scribe.Git
 	return s
 }
 
-// executorStatus says that a process answers, or why it cannot be worked with,
-// and which walls it says stand.
-func (b *Broker) executorStatus(ctx context.Context, process *client.Pool) (word string, walls []string) {
-	var r protocol.ExecutorStatusResult
-	err := process.Call(ctx, protocol.ExecutorStatus, struct{}{}, &r)
+// executorStatus asks a process for its account of itself, and says that it
+// answers, or why it cannot be worked with.
+func (b *Broker) executorStatus(ctx context.Context, process *client.Pool, r *protocol.ExecutorStatusResult) string {
+	err := process.Call(ctx, protocol.ExecutorStatus, struct{}{}, r)
 	if err == nil {
 		err = b.cfg.Policy.Same(r.Policy)
 	}
 	if err != nil {
-		return err.Error(), r.Walls
+		return err.Error()
 	}
-	return "answers", r.Walls
+	return "answers"
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,10 +23,13 @@ import (
 // kinds gives the walls of each kind of daemon, around places.
 func kinds(dir string) map[string]Walls {
 	return map[string]Walls{
-		"reader": {Calls: Reader, Notify: -1, Read: []string{dir + "/home"}, Closed: []string{dir + "/second"}},
-		"scribe": {Calls: Scribe, Notify: -1, Change: []string{dir + "/home/work"}, Closed: []string{dir + "/second"}},
-		"keeper": {Calls: Keeper, Notify: -1, State: []string{dir + "/state"}, Closed: []string{dir + "/home", dir + "/second"}},
-		"bare":   {Notify: -1, Closed: []string{dir + "/home"}},
+		"reader":          {Calls: Reader, Notify: -1, Read: []string{dir + "/home"}, Closed: []string{dir + "/second"}},
+		"scribe":          {Calls: Scribe, Notify: -1, Change: []string{dir + "/home/work"}, Closed: []string{dir + "/second"}},
+		"keeper":          {Calls: Keeper, Notify: -1, State: []string{dir + "/state"}, Closed: []string{dir + "/home", dir + "/second"}},
+		"git that reads":  {Calls: GitRead, Notify: -1, Read: []string{dir + "/home"}, Closed: []string{dir + "/second"}},
+		"git that writes": {Calls: GitWrite, Notify: -1, Change: []string{dir + "/home/work"}, Closed: []string{dir + "/second"}},
+
+		"bare": {Notify: -1, Closed: []string{dir + "/home"}},
 	}
 }
 
@@ -77,7 +81,7 @@ func TestCallsAreRefused(t *testing.T) {
 		ask <- w.attempts()
 		must(t, <-answer)
 		for _, a := range append(w.attempts(), w.creating(dir+"/second")) {
-			want := unix.EPERM
+			want := a.refused[0]
 			if len(a.refused) > 1 {
 				want = unix.EACCES
 			}
@@ -357,4 +361,74 @@ func TestStillOpen(t *testing.T) {
 			}
 		}
 	})
+}
+
+// P12, R15, G4: what starts git runs the programs that its walls name and no other,
+// forks nothing, and maps code from files alone; a program that it starts has
+// walls no wider.
+func TestGitWalls(t *testing.T) {
+	const program, other = "/bin/true", "/bin/echo"
+	if _, err := os.Stat(program); err != nil {
+		t.Skip(err)
+	}
+	loader, libraries := needs(t, program)
+	walls := func(dir string) Walls {
+		return Walls{Calls: GitRead, Notify: -1, Read: []string{dir + "/home"}, Closed: []string{dir + "/second"},
+			Run: []string{program, loader}, Files: libraries, Null: os.DevNull}
+	}
+	var own string
+	run := func(path string, args ...string) (int, error) {
+		pid, err := syscall.ForkExec(path, append([]string{path}, args...), &syscall.ProcAttr{Env: []string{}, Files: []uintptr{0, 1, 2}})
+		if err != nil {
+			return 0, err
+		}
+		var st unix.WaitStatus
+		_, err = unix.Wait4(pid, &st, 0, nil)
+		return st.ExitStatus(), err
+	}
+	enclosed(t, walls, func(dir string) {
+		own = dir + "/home/work/program"
+		b, err := os.ReadFile(other)
+		must(t, err, os.WriteFile(own, b, 0o755))
+		if code, err := run(own); code != 0 || err != nil {
+			t.Errorf("without walls: %d, %v", code, err)
+		}
+	}, func(dir string) {
+		if code, err := run(program); code != 0 || err != nil {
+			t.Errorf("the program that may run: %d, %v", code, err)
+		}
+		for _, path := range []string{other, own, "/bin/sh"} {
+			if code, err := run(path); !errors.Is(err, unix.EACCES) {
+				t.Errorf("%s: %d, %v", path, code, err)
+			}
+		}
+		if code, err := run(loader, other); code == 0 && err == nil {
+			t.Error("the loader runs what cannot be read")
+		}
+		anonymous := calling(unix.SYS_MMAP, [6]uintptr{0, 4096, unix.PROT_READ | unix.PROT_EXEC, unix.MAP_PRIVATE | unix.MAP_ANONYMOUS})
+		fork := calling(unix.SYS_CLONE, [6]uintptr{unix.CLONE_CHILD_CLEARTID | unix.CLONE_CHILD_SETTID | uintptr(unix.SIGCHLD)})
+		for what, err := range map[string]error{"code of no file": anonymous, "fork": fork} {
+			if !errors.Is(err, unix.EPERM) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	})
+}
+
+// needs gives what a program's loader opens.
+func needs(t *testing.T, program string) (loader string, libraries []string) {
+	t.Helper()
+	out, err := exec.Command("ldd", program).Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	for word := range strings.FieldsSeq(string(out)) {
+		switch {
+		case strings.HasPrefix(word, "/") && strings.Contains(word, "/ld-"):
+			loader = word
+		case strings.HasPrefix(word, "/"):
+			libraries = append(libraries, word)
+		}
+	}
+	return loader, libraries
 }

@@ -8,8 +8,11 @@
 // the kernel has those scopes, and a process image nobody can read or trace.
 // What must be refused is then tried, before anybody is served.
 //
-// No list of calls has execve or a way to make a process. Programs that a
-// reader or scribe will need to run, git, are to get walls of their own.
+// No list of the daemons' has execve or a way to make a process. Git is started
+// by a process of its own, whose list is git's as well: it makes no process but
+// by a shared address space, as a program is started, makes nothing executable
+// but what a file holds, and runs the files that its walls name. Each git is
+// narrowed further (Narrow), to one repository.
 //
 // There is no best-effort mode: a kernel whose Landlock lacks the truncate
 // right (ABI 3, Linux 6.2), or that refuses the list of calls, is an error.
@@ -39,6 +42,9 @@ type Walls struct {
 	Read   []string // directories whose files it may read
 	Change []string // directories in which it may read, and create, replace and remove regular files, links and directories
 	State  []string // directories that are its own: directories too
+	Run    []string // programs that it may run
+	Files  []string // files that it may read
+	Null   string   // a device that may be written to, of which nothing comes; empty is none
 
 	// Closed are directories that it must not be able to open, which is tried.
 	Closed []string
@@ -51,6 +57,9 @@ const (
 	readRights   = landlock.AccessFSSet(ll.AccessFSReadFile | ll.AccessFSReadDir)
 	changeRights = readRights | landlock.AccessFSSet(ll.AccessFSWriteFile|ll.AccessFSTruncate|ll.AccessFSMakeReg|ll.AccessFSRemoveFile|ll.AccessFSMakeDir|ll.AccessFSRemoveDir|ll.AccessFSMakeSym)
 	stateRights  = changeRights &^ landlock.AccessFSSet(ll.AccessFSMakeSym)
+	runRights    = fileRights | landlock.AccessFSSet(ll.AccessFSExecute)
+	fileRights   = landlock.AccessFSSet(ll.AccessFSReadFile)
+	nullRights   = landlock.AccessFSSet(ll.AccessFSReadFile | ll.AccessFSWriteFile | ll.AccessFSTruncate)
 )
 
 // Enclose raises the walls around the whole process, tries them, and says which
@@ -84,11 +93,17 @@ func (w Walls) files() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = config.Restrict(
+	rules := []landlock.Rule{
 		landlock.PathAccess(readRights, w.Read...),
 		landlock.PathAccess(changeRights, w.Change...),
 		landlock.PathAccess(stateRights, w.State...),
-	)
+		landlock.PathAccess(runRights, w.Run...),
+		landlock.PathAccess(fileRights, w.Files...),
+	}
+	if w.Null != "" {
+		rules = append(rules, landlock.PathAccess(nullRights, w.Null))
+	}
+	err = config.Restrict(rules...)
 	if err != nil {
 		return nil, fmt.Errorf("raising Landlock: %w", err)
 	}

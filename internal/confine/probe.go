@@ -106,16 +106,14 @@ func (c Calls) attempts() []attempt {
 		return attempt{what, func() error { return calling(nr, a) }, []unix.Errno{unix.EPERM}}
 	}
 	list := []attempt{
-		call("running a program", unix.SYS_EXECVE),
 		call("running a program by its handle", unix.SYS_EXECVEAT, bad),
-		call("making a process", unix.SYS_CLONE3),
+		call("making a process by fork", unix.SYS_CLONE, unix.CLONE_SIGHAND|uintptr(unix.SIGCHLD)),
 		call("opening an internet socket", unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC),
 		call("opening a datagram socket", unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC),
 		call("listening", unix.SYS_LISTEN, bad),
 		call("binding a socket", unix.SYS_BIND, bad),
 		call("changing a mode by its path", unix.SYS_FCHMODAT, bad),
 		call("changing an owner by its path", unix.SYS_FCHOWNAT, bad),
-		call("setting times", unix.SYS_UTIMENSAT, bad),
 		call("setting an attribute by its path", unix.SYS_LSETXATTR, bad),
 		call("controlling a device", unix.SYS_IOCTL, bad, unix.FS_IOC_SETFLAGS),
 		call("leaving a namespace", unix.SYS_UNSHARE, none),
@@ -124,19 +122,31 @@ func (c Calls) attempts() []attempt {
 		call("reading another process", unix.SYS_PROCESS_VM_READV, bad),
 		call("taking another's handle", unix.SYS_PIDFD_GETFD, bad),
 		call("an io_uring", unix.SYS_IO_URING_SETUP, none, none),
-		call("setting limits", unix.SYS_PRLIMIT64, none, bad),
+		call("setting limits", unix.SYS_PRLIMIT64, none, bad, 1),
 	}
 	if c != Keeper {
 		list = append(list,
 			call("opening a socket", unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK),
 			call("connecting", unix.SYS_CONNECT, bad))
 	}
+	if c == GitRead || c == GitWrite {
+		making := call("making a process", unix.SYS_CLONE3)
+		making.refused = []unix.Errno{unix.ENOSYS}
+		list = append(list, making)
+	} else {
+		list = append(list, call("running a program", unix.SYS_EXECVE), call("making a process", unix.SYS_CLONE3))
+	}
 	if c != Scribe {
-		list = append(list, call("changing a mode", unix.SYS_FCHMOD, bad), call("changing an owner", unix.SYS_FCHOWN, bad),
-			call("setting an attribute", unix.SYS_FSETXATTR, bad), call("making a link", unix.SYS_SYMLINKAT, bad, bad, bad),
+		list = append(list, call("changing an owner", unix.SYS_FCHOWN, bad), call("setting an attribute", unix.SYS_FSETXATTR, bad),
 			call("taking a lease", unix.SYS_FCNTL, bad, unix.F_SETLEASE, unix.F_RDLCK))
 	}
-	if c == Reader || c == Bare {
+	if c != GitWrite {
+		list = append(list, call("setting times", unix.SYS_UTIMENSAT, bad))
+	}
+	if c != Scribe && c != GitWrite {
+		list = append(list, call("changing a mode", unix.SYS_FCHMOD, bad), call("making a link", unix.SYS_SYMLINKAT, bad, bad, bad))
+	}
+	if c == Reader || c == Bare || c == GitRead {
 		list = append(list,
 			call("truncating", unix.SYS_FTRUNCATE, bad), call("writing at a place", unix.SYS_PWRITE64, bad),
 			call("renaming", unix.SYS_RENAMEAT2, bad, none, bad), call("removing", unix.SYS_UNLINKAT, bad))
@@ -156,6 +166,6 @@ func calling(nr uintptr, a [6]uintptr) error {
 	return nil
 }
 
-// tryExec asks for a program to be run, in a way that fails where it is not
-// refused.
-func tryExec() error { return calling(unix.SYS_EXECVE, [6]uintptr{}) }
+// tryUnlisted makes a call that is on no list, and that comes to nothing where
+// it is not refused.
+func tryUnlisted() error { return calling(unix.SYS_UNSHARE, [6]uintptr{}) }

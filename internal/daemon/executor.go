@@ -23,8 +23,9 @@ type Executor struct {
 	Person     string
 	PolicyFile string
 	KeeperUID  uint32
-	Socket     int // handle of the listening socket, from `up`; else -1
-	ReadyPipe  int // handle of the pipe that hears of readiness, from `up`; else -1
+	Git        string // path of the git to run; empty looks in the usual places
+	Socket     int    // handle of the listening socket, from `up`; else -1
+	ReadyPipe  int    // handle of the pipe that hears of readiness, from `up`; else -1
 }
 
 // Define adds the flags to a set. Passed handles are optional.
@@ -32,12 +33,13 @@ func (e *Executor) Define(f *flag.FlagSet) {
 	f.StringVar(&e.Person, "person", "", "name of the person, as in the policy")
 	f.StringVar(&e.PolicyFile, "policy", "", "policy file")
 	f.Func("keeper", "the keeper's user, by name or uid", func(s string) error { return parseUser(s, &e.KeeperUID) })
+	f.StringVar(&e.Git, "git", "", "path of the git to run, where it is not in a usual place")
 	f.IntVar(&e.Socket, "socket", -1, "under `countersign up`: handle of the listening socket")
 	f.IntVar(&e.ReadyPipe, "ready", -1, "under `countersign up`: handle of the pipe that is told when it serves")
 }
 
 // ExecutorOptional names the flags that a service manager does without.
-func ExecutorOptional() []string { return []string{"socket", "ready"} }
+func ExecutorOptional() []string { return []string{"git", "socket", "ready"} }
 
 const executorSocket = "executor"
 
@@ -86,11 +88,11 @@ func Homes(p *policy.Policy, but *policy.Person) []string {
 // Work makes the work of an executor: one table on its one socket, closed once
 // what it stands on changed, and with the method by which the keeper asks for
 // its walls.
-func (e *Executor) Work(p *Passed, pol *policy.Policy, w *Watch, idle *Idle, walls []string, admit func(wire.Caller) error, methods map[string]wire.Method) (*Work, error) {
+func (e *Executor) Work(p *Passed, pol *policy.Policy, w *Watch, idle *Idle, walls []string, git protocol.GitRun, admit func(wire.Caller) error, methods map[string]wire.Method) (*Work, error) {
 	methods[protocol.ExecutorStatus] = wire.Method{
 		May: Only(e.KeeperUID, protocol.ExecutorStatus), Limit: 1 << 10, Cancel: true,
 		Handle: wire.Typed(func(context.Context, wire.Caller, struct{}) (protocol.ExecutorStatusResult, error) {
-			return protocol.ExecutorStatusResult{Policy: pol.Digest, UID: uint32(os.Geteuid()), PID: uint64(os.Getpid()), Walls: walls}, nil
+			return protocol.ExecutorStatusResult{Policy: pol.Digest, UID: uint32(os.Geteuid()), PID: uint64(os.Getpid()), Walls: walls, Git: &git}, nil
 		}),
 	}
 	server, err := wire.New(wire.Config{

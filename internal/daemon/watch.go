@@ -107,7 +107,7 @@ func (w *Watch) Check() error {
 	}
 	select {
 	case <-w.changed:
-		return refusal.New(refusal.Unavailable, w.name, "%s changed, and it is being started again", w.what)
+		return refusal.New(refusal.Unavailable, w.name, "%s, and it is being started again", w.what)
 	default:
 		return nil
 	}
@@ -117,12 +117,23 @@ func (w *Watch) look() {
 	for _, p := range w.places {
 		if now, seen := w.see(p); seen && now != p.was {
 			w.once.Do(func() {
-				w.what = fmt.Sprintf("%s %s", p.what, p.path)
+				w.what = fmt.Sprintf("%s %s changed", p.what, p.path)
 				close(w.changed)
 			})
 			return
 		}
 	}
+}
+
+// Ended makes the end of something that the daemon needs a change as well.
+func (w *Watch) Ended(what string, ended <-chan struct{}) {
+	go func() {
+		<-ended
+		w.once.Do(func() {
+			w.what = what + " has ended"
+			close(w.changed)
+		})
+	}()
 }
 
 // run looks until something changed, which it calls then with, or ctx ends.
@@ -132,7 +143,7 @@ func (w *Watch) run(ctx context.Context, then func(error)) {
 	for {
 		select {
 		case <-w.changed:
-			then(fmt.Errorf("%s changed: %w", w.what, ErrAgain))
+			then(fmt.Errorf("%s: %w", w.what, ErrAgain))
 			return
 		case <-tick.C:
 			w.Check()

@@ -208,4 +208,7 @@ type PersonStatus struct {
 
 	ReaderWalls []string `cbor:"reader-walls,omitempty" json:"reader_walls,omitempty"`
 	ScribeWalls []string `cbor:"scribe-walls,omitempty" json:"scribe_walls,omitempty"`
+
+	ReaderGit *GitRun `cbor:"reader-git,omitempty" json:"reader_git,omitempty"`
+	ScribeGit *GitRun `cbor:"scribe-git,omitempty" json:"scribe_git,omitempty"`
 }

@@ -42,6 +42,7 @@ type ExecutorStatusResult struct {
 	UID    uint32      `cbor:"uid"`
 	PID    uint64      `cbor:"pid"`
 	Walls  []string    `cbor:"walls"`
+	Git    *GitRun     `cbor:"git,omitempty"`
 }
 
 // ExitAgain is the exit code of a daemon that has finished what it had and must

@@ -18,6 +18,8 @@ func messages() []any {
 		&ActParams{}, &IDParams{}, &LogParams{}, &ListResult{}, &ShowResult{}, &DecideParams{}, &UndoParams{}, &VerifyResult{},
 		&StatusResult{}, &Transaction{}, &CaptureParams{}, &CaptureResult{}, &ReadParams{}, &ReadResult{}, &IntentParams{}, &Outcome{},
 		&ExecutorStatusResult{}, &GrepParams{}, &GrepResult{},
+		&GitStatusParams{}, &GitStatusResult{}, &GitLogParams{}, &GitLogResult{}, &GitDiffParams{}, &GitDiffResult{},
+		&GitShowParams{}, &GitShowResult{}, &GitBlameParams{}, &GitBlameResult{}, &GitBranchesParams{}, &GitBranchesResult{},
 	}
 }
 
@@ -139,7 +141,7 @@ func TestMethodNames(t *testing.T) {
 	seen := map[string]bool{}
 	for want, names := range map[string][]string{
 		"keeper.":   {Act, Await, Withdraw, Pending, Show, Log, Decide, Undo, Verify, Status, Allow, Revoke},
-		"executor.": {Read, Capture, FileWrite, Settle, ExecutorStatus},
+		"executor.": {Read, Capture, FileWrite, Settle, ExecutorStatus, GitStatus, GitLog, GitDiff, GitShow, GitBlame, GitBranches},
 	} {
 		for _, name := range names {
 			if !strings.HasPrefix(name, want) || seen[name] {

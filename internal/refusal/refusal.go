@@ -129,6 +129,17 @@ const (
 	NotKept     Code = "not-kept"
 	FileTooBig  Code = "file-too-big"
 
+	// Repositories.
+	NoGit         Code = "no-git"
+	NotRepository Code = "not-a-repository"
+	GitOutside    Code = "git-outside"
+	GitKind       Code = "git-kind"
+	GitConfig     Code = "git-config"
+	GitFilter     Code = "git-filter"
+	GitIncomplete Code = "git-incomplete"
+	GitRevision   Code = "git-revision"
+	GitFailed     Code = "git-failed"
+
 	// Matches and versions.
 	NoMatch    Code = "no-match"
 	MatchCount Code = "match-count"
@@ -208,6 +219,16 @@ var table = map[Code]entry{
 	NotWritable: {"the person has no write permission there", "the owner gives it", After},
 	NotKept:     {"the new file could not be given what the old one had", "the owner changes it by hand", After},
 	FileTooBig:  {"the file is over the size limit", "", After},
+
+	NoGit:         {"no git can be run here", "the administrator installs it, or see `countersign status`", After},
+	NotRepository: {"there is no repository", "name the root of a work tree", After},
+	GitOutside:    {"a part of the repository lies in no place that is granted", "the owner's policy grants places", After},
+	GitKind:       {"repositories of this kind cannot be answered for faithfully", "the owner looks by hand", Never},
+	GitConfig:     {"the repository's configuration cannot be followed", "the owner mends it", After},
+	GitFilter:     {"what the work tree holds is made by a filter, which is not run", "ask for the index or for a commit instead", Never},
+	GitIncomplete: {"the repository lacks objects that this needs", "the owner fetches them", After},
+	GitRevision:   {"it names no commit", "see `countersign git log` and `countersign git branches`", Never},
+	GitFailed:     {"git could not answer", "", After},
 
 	NoMatch:    {"the old text does not occur in the file", "read the file again", After},
 	MatchCount: {"the old text does not occur the stated number of times", "give more of the text around it, or the count", After},

@@ -19,7 +19,20 @@ func (w Writer) Status(s protocol.StatusResult) {
 	for _, p := range s.Persons {
 		w.line("%s (uid %d, %s): reader %s, scribe %s", p.Name, p.UID, action.Path(p.Home), p.Reader, p.Scribe)
 		w.walls("reader", p.ReaderWalls)
+		w.git("reader", p.ReaderGit)
 		w.walls("scribe", p.ScribeWalls)
+		w.git("scribe", p.ScribeGit)
+	}
+}
+
+// git names the git that a person's process runs, or says why it runs none.
+func (w Writer) git(process string, g *protocol.GitRun) {
+	switch {
+	case g == nil:
+	case g.Why != "":
+		w.line("  the %s runs no git: %s", process, g.Why)
+	default:
+		w.line("  git of the %s: %s, version %s, walls: %s", process, action.Path(g.Path), g.Version, strings.Join(g.Walls, ", "))
 	}
 }
 

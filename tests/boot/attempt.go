@@ -75,6 +75,7 @@ func attempts() map[string]trying {
 		"xattr":     one(unix.SYS_SETXATTR, func(p uintptr) []uintptr { return []uintptr{p, p, p, 1, 0} }),
 		"mount":     one(unix.SYS_MOUNT, func(p uintptr) []uintptr { return []uintptr{p, p, p, unix.MS_BIND, 0} }),
 		"execute":   one(unix.SYS_EXECVE, func(p uintptr) []uintptr { return []uintptr{p, 0, 0} }),
+		"code":      mapping,
 		"fchmod":    through(unix.SYS_FCHMOD, 0o777),
 		"ftruncate": through(unix.SYS_FTRUNCATE, 0),
 		"futimens":  through(unix.SYS_UTIMENSAT, 0, 0, 0),
@@ -184,5 +185,19 @@ func connecting(h hands, a attempt) (unix.Errno, error) {
 		return 0, err
 	}
 	_, errno, err = errnoOf(h, unix.SYS_CONNECT, fd, to, uintptr(address.Len()))
+	return errno, err
+}
+
+// mapping maps a file's content as code, which is what running it comes to.
+func mapping(h hands, a attempt) (unix.Errno, error) {
+	fd, errno, err := open(h, a.On, unix.O_RDONLY, 0)
+	if err != nil {
+		return errno, fmt.Errorf("opening it for reading: %w", err)
+	}
+	defer h.call(unix.SYS_CLOSE, fd)
+	at, errno, err := errnoOf(h, unix.SYS_MMAP, 0, 4096, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE, fd, 0)
+	if err == nil {
+		h.call(unix.SYS_MUNMAP, at, 4096)
+	}
 	return errno, err
 }

@@ -57,7 +57,7 @@ func (m *Machine) holds(person, path, content, mode string) error {
 	return nil
 }
 
-// P5, P7: installed by make on a booted machine, with two persons and an agent
+// P5, P7, G4: installed by make on a booted machine, with two persons and an agent
 // added by one command each, the whole road is walked by real users, for a
 // home that is not beneath /home and a name that unit names escape as well.
 func TestRoad(t *testing.T) { booted(t, wholeRoad) }

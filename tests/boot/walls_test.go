@@ -3,6 +3,7 @@ package boot
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -150,10 +151,47 @@ func (m *Machine) walls(t *testing.T) {
 		tried("connect", "/run/countersign/scribes/alice.sock", "ok"),
 		tried("read", mine, "EACCES ENOENT"), tried("read", "/home", "EACCES"), tried("create", "/home/x", "EACCES EROFS"),
 		tried("chmod", "/var/lib/countersign", "EPERM"), tried("xattr", "/var/lib/countersign", "EPERM")))
+	m.gitWalls(t, pids)
 	must(t, m.must("umount /home/alice/late"))
 	for unit, pid := range map[string]int{"countersign-keeper.service": pids["keeper"], "countersign-reader@alice.service": pids["reader"]} {
 		if now, err := m.PID(unit); err != nil || now != pid {
 			t.Errorf("%s did not live through it: %d, %v", unit, now, err)
 		}
+	}
+}
+
+// gitWalls: P12, R15: what starts git for a reader or a scribe runs git and
+// nothing else, makes code of git's files alone, and reaches no further than the
+// daemon it is for.
+func (m *Machine) gitWalls(t *testing.T, pids map[string]int) {
+	const mine = "/home/alice/mine"
+	must(t, m.must("install -m 755 -o alice -g alice /usr/bin/true /home/alice/program", "chown alice:alice /home/alice/program"))
+	table := []trial{
+		tried("code", "/usr/bin/git", "ok"), tried("read", mine, "ok"), // the control
+		tried("execute", "/bin/sh", "ENOENT EACCES"), tried("execute", "/usr/bin/true", "ENOENT EACCES"), tried("execute", "/home/alice/program", "EACCES"),
+		tried("code", "/home/alice/program", "EPERM"),
+		tried("inet", "", "EPERM EAFNOSUPPORT EACCES"), tried("socket", "", "EPERM"), tried("connect", "/run/systemd/notify", "EPERM"),
+		tried("unshare", "", "EPERM"), tried("io_uring", "", "EPERM"), tried("bpf", "", "EPERM"), tried("mount", "/tmp", "EPERM"),
+		tried("chmod", mine, "EPERM EROFS"), tried("xattr", mine, "EPERM EROFS"), tried("flags", mine, "EPERM"),
+		tried("read", "/etc/shadow", "EACCES ENOENT"), tried("read", "/srv/people/anna-maria/theirs", "ENOENT EACCES"),
+		tried("read", "/run/dbus", "ENOENT EACCES"), tried("create", "/tmp/x", "EACCES"), tried("create", "/usr/x", "EROFS EACCES"),
+		{attempt{Name: "trace", PID: pids["theirs"]}, "EPERM EACCES ENOENT"},
+	}
+	reads := []trial{
+		tried("write", mine, "EROFS EACCES"), tried("create", "/home/alice/x", "EROFS EACCES"), tried("unlink", mine, "EROFS EACCES EPERM"),
+		tried("utime", mine, "EPERM EROFS"), tried("fchmod", mine, "EPERM EROFS"),
+	}
+	writes := []trial{tried("create", "/home/alice/made", "ok"), tried("unlink", "/home/alice/made", "ok")}
+	for daemon, more := range map[string][]trial{"reader": reads, "scribe": writes} {
+		out := strings.TrimSpace(m.Run("pgrep", "-P", strconv.Itoa(pids[daemon])).Out)
+		runner, err := strconv.Atoi(out)
+		if err != nil {
+			t.Fatalf("what runs git for the %s: %q", daemon, out)
+		}
+		m.hold(t, "git of the "+daemon, runner, append(table, more...))
+	}
+	must(t, m.must("cd /home/alice && cp -r /etc/default repo && git -C repo init -q -b main && git -C repo add -A && git -C repo -c user.name=n -c user.email=e commit -q -m first && chown -R alice:alice repo"))
+	if r := m.As(claude, "", "countersign", "git", "log", "--person", "alice", "/home/alice/repo"); r.Code != 0 || !strings.Contains(r.Out, "n: first") {
+		t.Errorf("git log: exit code %d\n%s%s", r.Code, r.Out, r.Err)
 	}
 }

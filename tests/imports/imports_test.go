@@ -47,8 +47,12 @@ func rows() []row {
 		{"wire/client", "canon refusal trust wire", "an OS room: it calls, and knows no message"},
 		{"confine", "", "an OS room: walls, as data"},
 
+		{"gitrun", "canon confine protocol refusal", "git behind walls: it runs vectors, and knows no repository"},
+
 		{"facts", "action beneath grant refusal", "disk facts, found alike by reader and scribe, with no policy"},
 		{"fileread", "action beneath facts grant ignore pattern protocol refusal search", "the reader's answers: no way to write"},
+		{"repo", "action beneath gitrun grant refusal", "what is known of a repository before git runs, by no policy"},
+		{"gitread", "action beneath gitrun grant protocol refusal repo", "the reader's answers about repositories: no way to write"},
 		{"stage", "action beneath facts grant protocol refusal", "the scribe's hands: they obey an intent, and decide nothing"},
 		{"journal", "action canon refusal", "the keeper's record, which knows no state of an action"},
 		{"vault", "action journal refusal", "a view of the same store"},
@@ -64,8 +68,8 @@ func rows() []row {
 		{"demo", "action prompt protocol up", "a guided run over real processes"},
 		{"testas", "", "for tests alone"},
 
-		{"cmd/reader", "confine daemon facts fileread policy protocol refusal wire", "one room for one process"},
-		{"cmd/scribe", "confine daemon facts policy protocol refusal stage wire", "one room for one process"},
+		{"cmd/reader", "confine daemon facts fileread gitread gitrun policy protocol refusal repo wire", "one room for one process"},
+		{"cmd/scribe", "confine daemon facts gitrun policy protocol refusal stage wire", "one room for one process"},
 		{"cmd/keeper", "broker confine daemon policy protocol refusal wire", "one room for one process"},
 		{"cmd/countersign", "accounts action consent demo notify policy prompt protocol refusal show up visible wire/client", "one room for one process"},
 	}
@@ -85,10 +89,10 @@ func links() []linked {
 	const pure = "net os/exec golang.org/x/sys/unix log/slog beneath wire"
 	return []linked{
 		{"cmd/reader", daemons + "stage vault journal broker consent wire/client prompt show up demo accounts notify", "read-only is a binary without the code"},
-		{"cmd/scribe", daemons + "broker journal vault consent fileread wire/client prompt show up demo accounts notify",
+		{"cmd/scribe", daemons + "broker journal vault consent fileread gitread wire/client prompt show up demo accounts notify",
 			"the one who writes decides nothing, keeps nothing and calls nobody"},
-		{"cmd/keeper", daemons + "stage fileread prompt show up demo accounts notify", "the one who decides has no hands on a home"},
-		{"cmd/countersign", "runtime/cgo net/http plugin testing stage broker journal vault fileread beneath facts confine",
+		{"cmd/keeper", daemons + "stage fileread gitrun prompt show up demo accounts notify", "the one who decides has no hands on a home"},
+		{"cmd/countersign", "runtime/cgo net/http plugin testing stage broker journal vault fileread beneath facts confine gitrun",
 			"the owner's command asks the keeper, and touches nothing itself"},
 		{"notify", "wire wire/client policy", "it says what it is given, and asks nobody"},
 		{"beneath", "policy classify grant broker wire", "OS rooms know nothing of policy"},

@@ -67,7 +67,7 @@ func directives(t *testing.T, text string) []string {
 // moved gives a directive of units/ as it has to be where the programs lie in
 // a store.
 func moved(directives []string, store string) []string {
-	r := strings.NewReplacer("/usr/libexec/", store+"/libexec/", "/usr/bin/", store+"/bin/", "/usr/share/doc/", store+"/share/doc/")
+	r := strings.NewReplacer("/usr/bin/git", "/usr/bin/git", "/usr/libexec/", store+"/libexec/", "/usr/bin/", store+"/bin/", "/usr/share/doc/", store+"/share/doc/")
 	out := make([]string, len(directives))
 	for i, d := range directives {
 		out[i] = r.Replace(d)
@@ -116,8 +116,32 @@ func TestUnitsAreTheSame(t *testing.T) {
 					compare(t, m, inPackage+accounts.Unit(role, person, "service")+".d/home.conf", accounts.DropIn(role, home))
 				}
 			}
+			gitIsBound(t, m, len(persons))
 			onlyRestarts(t, m)
 		})
+	}
+}
+
+// gitIsBound holds what Nix adds for git: the git of the store stands where a
+// daemon looks for it, with what its loader opens, and only these may be run.
+func gitIsBound(t *testing.T, m *machine, persons int) {
+	t.Helper()
+	const store = "/nix/store/00000000000000000000000000000000-"
+	libraries := []string{store + "glibc/lib", store + "zlib/lib", store + "pcre2/lib"}
+	want := []string{"Service: BindReadOnlyPaths=" + store + "git-minimal/bin/git:/usr/bin/git", "Service: BindReadOnlyPaths=" + strings.Join(libraries, " "),
+		"Service: ExecPaths=+/usr/bin/git +" + strings.Join(libraries, " +")}
+	found := 0
+	for path, text := range m.Files {
+		if strings.HasSuffix(path, ".service.d/git.conf") {
+			if got := directives(t, text); !slices.Equal(got, want) {
+				t.Errorf("%s says %q", path, got)
+			}
+			found++
+			delete(m.Files, path)
+		}
+	}
+	if found != 2*persons {
+		t.Errorf("git is bound in %d places, for %d persons", found, persons)
 	}
 }
 
