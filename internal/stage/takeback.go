@@ -130,12 +130,15 @@ func (c *change) renameBack(from, to *beneath.Place, flags uint) error {
 	return err
 }
 
-// was says whether a rename from one name to the other was done: of a deleted
-// file, and of one that is new, nothing stands at the first any more.
+// was says whether a rename from one name to the other was done: the new file
+// stands aside again, or of a deleted file nothing does.
 func (c *change) was(from, to *beneath.Place) bool {
+	if c.planned.Does != action.Deletes {
+		return c.isAt(c.aside, &c.staged.version)
+	}
 	_, gone := from.Stat()
 	_, there := to.Stat()
-	return there == nil && (c.planned.Does == action.Replaces || errors.Is(gone, os.ErrNotExist))
+	return there == nil && errors.Is(gone, os.ErrNotExist)
 }
 
 // stands says what became of a path whose taking back failed.
