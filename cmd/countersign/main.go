@@ -20,6 +20,7 @@ import (
 type commands struct {
 	Root string `help:"Directory for \"up\", and where every other command finds what it runs." env:"COUNTERSIGN_ROOT" placeholder:"DIR"`
 
+	Screen   screenCmd   `cmd:"" default:"withargs" help:"Show what waits, exactly what it does, and decide on it. Without a command, this."`
 	Demo     demoCmd     `cmd:"" help:"Show the whole road in a temporary directory."`
 	Up       upCmd       `cmd:"" help:"Run keeper, readers and scribes in the foreground."`
 	Propose  proposeCmd  `cmd:"" help:"Propose an action, as an agent does."`
@@ -38,6 +39,7 @@ type commands struct {
 	Log      logCmd      `cmd:"" help:"Tell what happened, newest first."`
 	Verify   verifyCmd   `cmd:"" help:"Walk the whole journal and check every hash in it."`
 	Status   statusCmd   `cmd:"" help:"Say what runs, under which walls, by which policy."`
+	Watch    watchCmd    `cmd:"" help:"Write a line for each thing that happens, as it happens."`
 	Notify   notifyCmd   `cmd:"" help:"Tell the desktop when an action begins to wait for you."`
 
 	Person personCmd `cmd:"" help:"Add or remove persons of the installed service."`

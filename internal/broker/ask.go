@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"countersign/internal/action"
 	"countersign/internal/canon"
@@ -29,8 +30,13 @@ func (b *Broker) Decides(uid uint32) func(protocol.Transaction) bool {
 }
 
 // Pending lists what waits, oldest first.
-func (b *Broker) Pending(may func(protocol.Transaction) bool) protocol.ListResult {
+func (b *Broker) Pending(in protocol.PendingParams, may func(protocol.Transaction) bool) protocol.ListResult {
+	reached := in.After == ""
 	all := b.ledger.list(false, 0, func(t protocol.Transaction) bool {
+		if !reached {
+			reached = t.ID == in.After
+			return false
+		}
 		return t.State == protocol.StateWaiting && !b.isOver(t) && may(t)
 	})
 	return b.fitted(all, protocol.MaxList)
@@ -52,7 +58,7 @@ func (b *Broker) fitted(all []protocol.Transaction, limit int) protocol.ListResu
 
 // waiting counts what Pending would list.
 func (b *Broker) waiting(may func(protocol.Transaction) bool) uint64 {
-	p := b.Pending(may)
+	p := b.Pending(protocol.PendingParams{}, may)
 	return uint64(len(p.Transactions)) + p.More
 }
 
@@ -65,8 +71,22 @@ func (b *Broker) Log(in protocol.LogParams, may func(protocol.Transaction) bool)
 			reached = t.ID == in.Before
 			return false
 		}
-		return (in.Refused || t.State != protocol.StateRefused) && may(t)
+		return (in.Refused || t.State != protocol.StateRefused) && asked(in, t) && may(t)
 	}), int(limit))
+}
+
+// asked says whether a transaction is one of those that the log is asked about.
+// Of an action with more paths than a list tells, those are looked at.
+func asked(in protocol.LogParams, t protocol.Transaction) bool {
+	at := func(p action.Path) bool {
+		return p == in.Path || strings.HasPrefix(string(p), strings.TrimSuffix(string(in.Path), "/")+"/")
+	}
+	return (in.By == "" || t.By == in.By) &&
+		(in.Path == "" || slices.ContainsFunc(t.Paths, at)) &&
+		(in.Capability == "" || t.Capability == in.Capability) &&
+		(in.State == "" || t.State == in.State) &&
+		(in.Since == 0 || t.Proposed >= in.Since) &&
+		(in.Until == 0 || t.Proposed < in.Until)
 }
 
 // Await returns a transaction of the caller's once it has ended, or ctx has.
