@@ -47,6 +47,10 @@ PREFIX     ?= /usr/local
 DESTDIR    ?=
 libexec     = $(PREFIX)/libexec/countersign
 doc         = $(PREFIX)/share/doc/countersign
+man         = $(PREFIX)/share/man/man1
+bash        = $(PREFIX)/share/bash-completion/completions
+zsh        ?= $(PREFIX)/share/zsh/site-functions
+fish        = $(PREFIX)/share/fish/vendor_completions.d
 systemd     = $(PREFIX)/lib/systemd/system
 user        = $(PREFIX)/lib/systemd/user
 USERUNITS   = countersign-notify.service
@@ -56,7 +60,7 @@ into        = sed -e 's|/usr/bin/countersign|$(PREFIX)/bin/countersign|g' -e 's|
 
 install: ## what was built, with its units, under DESTDIR and PREFIX; as root
 	@test -x $(BIN)/keeper || { echo "nothing is built in $(BIN)/: run make first"; exit 1; }
-	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(libexec) $(systemd) $(user) $(PREFIX)/lib/sysusers.d $(PREFIX)/lib/tmpfiles.d $(doc))
+	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(libexec) $(systemd) $(user) $(PREFIX)/lib/sysusers.d $(PREFIX)/lib/tmpfiles.d $(doc) $(man) $(bash) $(zsh) $(fish))
 	install -d $(DESTDIR)/etc/countersign
 	install -m 755 $(BIN)/countersign $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(addprefix $(BIN)/,keeper reader scribe) $(DESTDIR)$(libexec)/
@@ -66,12 +70,17 @@ install: ## what was built, with its units, under DESTDIR and PREFIX; as root
 	install -m 644 units/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/countersign.conf
 	install -m 644 $(DOCS) $(DESTDIR)$(doc)/
 	install -m 755 docs/journal-check $(DESTDIR)$(doc)/
+	install -m 644 docs/man/countersign.1 $(DESTDIR)$(man)/
+	install -m 644 docs/completion/countersign.bash $(DESTDIR)$(bash)/countersign
+	install -m 644 docs/completion/_countersign $(DESTDIR)$(zsh)/
+	install -m 644 docs/completion/countersign.fish $(DESTDIR)$(fish)/
 	@test -n "$(DESTDIR)" || sh packaging/after-install
 
 uninstall: ## the programs and units; policy, journal and vault stay
 	@test -n "$(DESTDIR)" || sh packaging/before-remove
 	rm -rf $(DESTDIR)$(libexec) $(DESTDIR)$(doc)
 	rm -f $(DESTDIR)$(PREFIX)/bin/countersign $(addprefix $(DESTDIR)$(systemd)/,$(UNITS)) $(addprefix $(DESTDIR)$(user)/,$(USERUNITS))
+	rm -f $(addprefix $(DESTDIR),$(man)/countersign.1 $(bash)/countersign $(zsh)/_countersign $(fish)/countersign.fish)
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,sysusers.d/countersign.conf tmpfiles.d/countersign.conf)
 	@test -n "$(DESTDIR)" || sh packaging/after-remove
 

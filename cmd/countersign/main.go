@@ -70,13 +70,7 @@ func main() {
 
 func run(ctx context.Context, args []string) int {
 	var c commands
-	parser, err := kong.New(&c, kong.Name("countersign"), kong.UsageOnError(),
-		kong.Description("Lets an agent work among your files without the power to change them. "+
-			"Exit codes: 0 landed or done, 1 failure, 2 usage, 3 refused, 4 waiting, 5 stale, 6 denied or expired, 7 not landed or withdrawn, 8 unknown, 130 interrupted."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
-	if err != nil {
-		panic("[unexpected] command line: " + err.Error())
-	}
+	parser := parserOf(&c)
 	parsed, err := parser.Parse(args)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "countersign:", err)
@@ -84,6 +78,26 @@ func run(ctx context.Context, args []string) int {
 	}
 	return exitCode(ctx, parsed.Run(newSession(ctx, c.Root)))
 }
+
+// parserOf gives the command line's parser, with the examples in its help.
+func parserOf(c *commands) *kong.Kong {
+	parser, err := kong.New(c, kong.Name("countersign"), kong.UsageOnError(), kong.Description(about+" "+exits),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		panic("[unexpected] command line: " + err.Error())
+	}
+	with := examples()
+	for _, leaf := range parser.Model.Leaves(true) {
+		leaf.Detail = with[leaf.Path()]
+	}
+	return parser
+}
+
+const (
+	about = "Lets an agent work among your files without the power to change them."
+	exits = "Exit codes: 0 landed or done, 1 failure, 2 usage, 3 refused, 4 waiting, 5 stale, 6 denied or expired, 7 not landed or withdrawn, " +
+		"8 unknown, 130 interrupted."
+)
 
 // ended is how a command ends whose answer is no success and no failure
 // either: it was printed already.

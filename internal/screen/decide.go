@@ -104,7 +104,7 @@ func (a *app) deny() {
 
 // decide sends a decision.
 func (a *app) decide(in protocol.DecideParams, busy string) {
-	a.busy = busy
+	a.busy, a.mine = busy, in.ID
 	var t protocol.Transaction
 	a.call(protocol.Decide, in, &t, true, func(a *app, err error) {
 		a.busy = ""

@@ -41,7 +41,9 @@ func newDetail(s protocol.ShowResult) *detail {
 	if t := s.Transaction; t.State == protocol.StateWaiting && t.Prefix != "" && s.Detail != nil {
 		d.preview = string(t.ID) + "@" + t.Prefix
 	}
-	d.add(show.Lines(func(w show.Writer) { w.Head(s) }))
+	head := show.Lines(func(w show.Writer) { w.Head(s) })[1:] // the first line is the screen's own
+	head[0].Strong = true
+	d.add(head)
 	if s.Detail == nil {
 		return d
 	}

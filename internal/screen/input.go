@@ -58,9 +58,8 @@ func (i *input) row(width int) terminal.Row {
 		_, n := utf8.DecodeRuneInString(string(t))
 		t = t[n:]
 	}
-	at := terminal.Columns(i.asks) + 1
 	return terminal.Row{
-		{Style: terminal.Bold, Text: i.asks}, {Column: at, Text: t},
-		{Column: at + terminal.Columns(t), Style: terminal.Reverse, Text: " "},
+		{Style: terminal.Bold, Text: i.asks}, {Column: terminal.Behind, Text: " " + t},
+		{Column: terminal.Behind, Style: terminal.Reverse, Text: " "},
 	}
 }

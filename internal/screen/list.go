@@ -50,6 +50,9 @@ type key struct {
 	more bool
 }
 
+// agent says whether it is an agent's own row.
+func (k key) agent() bool { return k.id == "" && !k.more }
+
 // few is how many actions of an agent are shown where it has more, until they
 // are asked for: many of one agent bury none of another's.
 const few = 6
@@ -160,6 +163,13 @@ func (l *list) move(by int) {
 	}
 	at := slices.Index(rows, l.cursor)
 	to := max(min(at+by, len(rows)-1), 0)
+	for back := by < 0; rows[to].agent(); { // an agent's own row is a heading
+		if back = back && to > 0; back {
+			to--
+		} else {
+			to++
+		}
+	}
 	l.line += to - at
 	l.cursor = rows[to]
 }

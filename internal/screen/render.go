@@ -36,7 +36,11 @@ func (a *app) head() []terminal.Row {
 	title := map[view]string{theList: "what waits", theLog: "the log"}[a.view]
 	if a.view == theDetail {
 		t := a.detail.whole.Transaction
-		title = fmt.Sprintf("%s  %s", visible.Line(string(t.ID)), visible.Line(string(t.State)))
+		name := string(t.ID)
+		if a.detail.preview != "" {
+			name = a.detail.preview
+		}
+		title = fmt.Sprintf("%s  %s", visible.Line(name), visible.Line(string(t.State)))
 	}
 	if a.view == theLog && a.log.filter != "" {
 		title += ": " + string(visible.Line(a.log.filter))

@@ -45,8 +45,11 @@ func fold(line []piece, from, width int) []terminal.Row {
 	rows := []terminal.Row{{}}
 	column := 0
 	put := func(style terminal.Style, t visible.Text) {
-		last := &rows[len(rows)-1]
-		*last = append(*last, terminal.Span{Column: from + column, Style: style, Text: t})
+		last, at := &rows[len(rows)-1], terminal.Behind
+		if len(*last) == 0 {
+			at = from
+		}
+		*last = append(*last, terminal.Span{Column: at, Style: style, Text: t})
 		column += terminal.Columns(t)
 	}
 	for _, p := range line {
@@ -91,10 +94,10 @@ func marked(r terminal.Row, word string) terminal.Row {
 			rest = rest[at+len(word):]
 			if before != "" {
 				out = append(out, terminal.Span{Column: column, Style: s.Style, Text: before})
-				column += terminal.Columns(before)
+				column = terminal.Behind
 			}
 			out = append(out, terminal.Span{Column: column, Style: s.Style | terminal.Reverse, Text: hit})
-			column += terminal.Columns(hit)
+			column = terminal.Behind
 		}
 		if rest != "" || s.Text == "" {
 			out = append(out, terminal.Span{Column: column, Style: s.Style, Text: rest})

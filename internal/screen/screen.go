@@ -73,6 +73,7 @@ type app struct {
 	said    visible.Text // the last word on what was done, until a key
 	asked   action.ID    // whose account is on its way
 	anew    bool         // and it changed since it was asked for
+	mine    action.ID    // what was decided on here last
 	busy    string       // what is under way that no other decision may overtake
 	trouble string       // why the keeper is not heard of
 	agents  []protocol.Agent
@@ -217,7 +218,9 @@ func (a *app) put(s protocol.ShowResult) {
 		now.find = was.find
 		if was.preview != "" && was.preview != now.preview {
 			a.sure = nil
-			a.say(moved(s.Transaction))
+			if a.mine != s.Transaction.ID {
+				a.say(moved(s.Transaction))
+			}
 		}
 		if was.preview == now.preview {
 			now.atEnd, now.offset = was.atEnd, was.offset

@@ -26,15 +26,20 @@ const (
 	Reverse   Style = 64
 )
 
-// Span is a piece of a row, in one style, from a column that counts from 0.
+// Behind is the column of a span that follows the one before it, wherever that
+// really ended.
+const Behind = -1
+
+// Span is a piece of a row, in one style, from a column that counts from 0, or
+// Behind.
 type Span struct {
 	Column int
 	Style  Style
 	Text   visible.Text
 }
 
-// Row is one row of the screen: spans from left to right. Where one begins, the
-// one before it ends.
+// Row is one row of the screen: spans from left to right. Where one with a
+// column of its own begins, those before it end.
 type Row []Span
 
 // Width says how many columns a rune takes at most: one that may be wide is
@@ -108,16 +113,24 @@ func paint(was, is frame, colour bool) []byte {
 // style, and cut where the next one or the screen's edge is.
 func paintRow(b *bytes.Buffer, i int, row Row, width int, colour bool) {
 	fmt.Fprintf(b, "\x1b[%d;1H\x1b[0m\x1b[2K", i+1)
+	column := 0 // at most, where the cursor is
 	for n, s := range row {
 		end := width
-		if n+1 < len(row) {
-			end = min(end, row[n+1].Column)
+		for _, next := range row[n+1:] {
+			if next.Column != Behind {
+				end = min(end, next.Column)
+				break
+			}
 		}
-		text, _ := Cut(s.Text, end-s.Column)
-		if text == "" {
+		if s.Column != Behind {
+			column = s.Column
+			fmt.Fprintf(b, "\x1b[%d;%dH", i+1, column+1)
+		}
+		text, _ := Cut(s.Text, end-column)
+		if column += Columns(text); text == "" {
 			continue
 		}
-		fmt.Fprintf(b, "\x1b[%d;%dH%s", i+1, s.Column+1, s.Style.codes(colour))
+		b.WriteString(s.Style.codes(colour))
 		for _, r := range text {
 			if !visible.Rune(r) {
 				r = '?' // [unexpected]: text is visible by its type
