@@ -30,7 +30,7 @@ func quoted(s string) string { return "'" + strings.ReplaceAll(line(s), "'", `'\
 // letters and digits, and nothing else gets through.
 const (
 	waitingIDs  = `%s pending 2>/dev/null | grep -Eo '^[0-9-]+ [0-9:]+  [a-z2-9]{13}' | grep -Eo '[a-z2-9]{13}$'`
-	happenedIDs = `%s log 2>/dev/null | grep -Eo '^[a-z2-9]{13}'`
+	happenedIDs = `%s log 2>/dev/null | grep -Eo '^[0-9-]+ [0-9:]+  [a-z2-9]{13}' | grep -Eo '[a-z2-9]{13}$'`
 )
 
 // Bash gives completion for bash.

@@ -77,7 +77,7 @@ func (d *detail) index(s protocol.ShowResult) {
 	d.lines = append(d.lines, line{}, line{pieces: []piece{{terminal.Plain, visible.Text(fmt.Sprintf("%d files, ] goes to the next:", len(s.Detail.Changes)))}}})
 	for _, c := range s.Detail.Changes {
 		more, less := counted(c.Diff)
-		text := fmt.Sprintf("  %-7s  +%d -%d  ", c.Does, more, less) + string(visible.Marked(c.Path.String()))
+		text := fmt.Sprintf("  %-7s  +%d -%d  ", visible.Line(string(c.Does)), more, less) + string(visible.Marked(c.Path.String()))
 		d.lines = append(d.lines, line{pieces: []piece{{terminal.Plain, visible.Text(text)}}})
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // diffLine is one line of a unified diff.
 type diffLine struct {
-	sign byte // '+', '-', ' ', '@' of a hunk's head, '\\' of a remark; 0 above the first hunk
+	sign byte // '+', '-', ' ', '@' of a hunk's head, '\\' of a remark, '?' of what is none of them; 0 above the first hunk
 	text string
 }
 
@@ -25,8 +25,10 @@ func parse(diff string) []diffLine {
 		case strings.HasPrefix(line, "@"):
 			body = true
 			out = append(out, diffLine{'@', line})
-		case !body || line == "":
+		case !body:
 			out = append(out, diffLine{0, line})
+		case line == "" || !strings.ContainsRune("+- \\", rune(line[0])):
+			out = append(out, diffLine{'?', line})
 		default:
 			out = append(out, diffLine{line[0], line[1:]})
 		}

@@ -79,6 +79,8 @@ func (l *list) take(t protocol.Transaction) {
 		return cmp.Or(cmp.Compare(w.t.Proposed, t.Proposed), strings.Compare(string(w.t.ID), string(t.ID)))
 	})
 	a.items = slices.Insert(a.items, at, w)
+	// What is under the cursor is never folded away.
+	a.open = a.open || slices.IndexFunc(a.items, func(w *waits) bool { return w.t.ID == l.cursor.id }) >= few
 	if l.cursor == (key{}) {
 		l.cursor = key{uid: t.UID, by: t.By, id: t.ID}
 		l.line = 1
@@ -145,7 +147,7 @@ func (l *list) rows() []key {
 	for _, a := range l.agents {
 		out = append(out, key{uid: a.uid, by: a.by})
 		for i, w := range a.items {
-			if i == few && !a.open && len(a.items) > few+1 {
+			if i == few && !a.open {
 				out = append(out, key{uid: a.uid, by: a.by, more: true})
 				break
 			}

@@ -134,6 +134,11 @@ func (l *logView) search(by int) bool {
 	return false
 }
 
+// day says when a transaction was proposed.
+func day(t protocol.Transaction) visible.Text {
+	return visible.Text(t.Proposed.Time().Format("Jan _2 15:04  "))
+}
+
 // shown lays the log out in so many rows.
 func (l *logView) shown(width, height int) []terminal.Row {
 	if len(l.entries) == 0 {
@@ -157,7 +162,7 @@ func (l *logView) shown(width, height int) []terminal.Row {
 		if first+i == l.cursor {
 			style, mark = terminal.Reverse, "> "
 		}
-		row := terminal.Row{{Style: style, Text: terminal.Shorten(untab(mark+show.Story(t), 0), width)}}
+		row := terminal.Row{{Style: style, Text: terminal.Shorten(untab(mark+day(t)+show.Story(t), 0), width)}}
 		out = append(out, marked(row, l.find))
 	}
 	return out

@@ -102,7 +102,7 @@ func (a *app) status() terminal.Row {
 	}
 	room := a.width - terminal.Columns(right) - 2
 	return terminal.Row{
-		{Style: style, Text: terminal.Shorten(left, room)},
+		{Style: style, Text: terminal.Shorten(untab(left, 0), room)},
 		{Column: a.width - terminal.Columns(right), Style: terminal.Dim, Text: right},
 	}
 }

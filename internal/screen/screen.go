@@ -54,6 +54,7 @@ type app struct {
 	cfg     Config
 	ctx     context.Context // ends calls that only read, as the screen ends
 	answers chan func(*app)
+	flying  int // calls that are not answered yet
 	end     error
 	ended   bool
 
@@ -89,15 +90,21 @@ const calling = 45 * time.Second
 // ends, or the terminal is gone. A keeper that refuses this user at once is an
 // error; one that cannot be reached is tried again, and that is said.
 func Run(ctx context.Context, cfg Config) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	a := newApp(ctx, cfg)
+	go a.follow()
+	return a.run()
+}
+
+func newApp(ctx context.Context, cfg Config) *app {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	a := &app{cfg: cfg, ctx: ctx, answers: make(chan func(*app), 16), list: newList(), log: &logView{}}
-	a.trouble = "asking the keeper"
-	go a.follow()
-	return a.run()
+	return &app{
+		cfg: cfg, ctx: ctx, answers: make(chan func(*app), 16), list: newList(), log: &logView{},
+		trouble: "it has not answered yet",
+	}
 }
 
 func (a *app) run() error {
@@ -174,6 +181,7 @@ func (a *app) event(e terminal.Event) {
 // call asks the keeper beside the screen, and takes in what comes of it. A call
 // that decides runs to its end even where the screen ends first.
 func (a *app) call(method string, params, result any, decides bool, take func(*app, error)) {
+	a.flying++
 	go func() {
 		ctx, cancel := a.ctx, context.CancelFunc(func() {})
 		if decides {
@@ -184,7 +192,7 @@ func (a *app) call(method string, params, result any, decides bool, take func(*a
 		defer cancel()
 		err := a.cfg.Keeper(ctx, method, params, result)
 		select {
-		case a.answers <- func(a *app) { take(a, err) }:
+		case a.answers <- func(a *app) { a.flying--; take(a, err) }:
 		case <-a.ctx.Done():
 		}
 	}()

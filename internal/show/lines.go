@@ -2,6 +2,7 @@ package show
 
 import (
 	"slices"
+	"time"
 
 	"countersign/internal/action"
 	"countersign/internal/classify"
@@ -32,7 +33,9 @@ func (w Writer) Numbered(n int, what visible.Text, by, ago string) {
 }
 
 // NumberedStory writes an action of a numbered log.
-func (w Writer) NumberedStory(n int, t protocol.Transaction) { w.line("%d. %s", n, Story(t)) }
+func (w Writer) NumberedStory(n int, t protocol.Transaction) {
+	w.line("%d. %s: %s", n, t.Proposed.Time().Format(time.DateTime), Story(t))
+}
 
 // Account shows a transaction whole, as Transaction does, without the commands
 // that decide on it.

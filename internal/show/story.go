@@ -11,16 +11,15 @@ import (
 	"countersign/internal/visible"
 )
 
-// Story tells a transaction in one line: when, what became of it and by whom,
-// and who wanted what. What an agent chose, the path, comes last.
-func Story(t protocol.Transaction) visible.Text {
-	return visible.Text(t.Proposed.Time().Format(time.DateTime)+"  ") + standing(t) + "  " + Writer{}.Sentence(t)
-}
+// Story tells a transaction in one line: what became of it and by whom, and who
+// wanted what. What an agent chose, the path, comes last.
+func Story(t protocol.Transaction) visible.Text { return standing(t) + "  " + Writer{}.Sentence(t) }
 
-// Stories lists transactions as Story tells them, each with its ID.
+// Stories lists transactions as Story tells them, each with when it was proposed
+// and its ID.
 func (w Writer) Stories(list []protocol.Transaction) {
 	for _, t := range list {
-		w.line("%s  %s", t.ID, Story(t))
+		w.line("%s  %s  %s", t.Proposed.Time().Format(time.DateTime), t.ID, Story(t))
 	}
 }
 

@@ -75,7 +75,9 @@ func (d *decoder) feed(b []byte, flush bool) []Event {
 			if in, done = d.pasted(in); !done {
 				return out
 			}
-			out = append(out, Event{Pasted: string(d.paste)})
+			if len(d.paste) > 0 {
+				out = append(out, Event{Pasted: string(d.paste)})
+			}
 			d.pasting, d.paste = false, nil
 			continue
 		}

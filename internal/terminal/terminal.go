@@ -51,7 +51,9 @@ func Open(ctx context.Context, in, out *os.File, colour bool) (*Terminal, error)
 		return nil, errors.Join(err, term.Restore(int(in.Fd()), before))
 	}
 	ctx, t.stop = context.WithCancel(ctx)
-	go t.listen(ctx)
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, unix.SIGWINCH, unix.SIGCONT)
+	go t.listen(ctx, signals)
 	return t, nil
 }
 
@@ -112,10 +114,8 @@ func (t *Terminal) Draw(rows []Row, ask bool) (number int, err error) {
 const glance = 50 * time.Millisecond
 
 // listen reads the terminal until ctx ends.
-func (t *Terminal) listen(ctx context.Context) {
+func (t *Terminal) listen(ctx context.Context, signals chan os.Signal) {
 	defer close(t.done)
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, unix.SIGWINCH, unix.SIGCONT)
 	defer signal.Stop(signals)
 	d := &decoder{report: t.asking.answered}
 	buf := make([]byte, 4096)
