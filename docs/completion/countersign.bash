@@ -19,7 +19,7 @@ _countersign() {
   show) words='--json --help --root'" $(countersign pending 2>/dev/null | grep -Eo '^[0-9-]+ [0-9:]+  [a-z2-9]{13}' | grep -Eo '[a-z2-9]{13}$')" ;;
   approve) words='--json --help --root' ;;
   deny) words='--why --json --help --root'" $(countersign pending 2>/dev/null | grep -Eo '^[0-9-]+ [0-9:]+  [a-z2-9]{13}' | grep -Eo '[a-z2-9]{13}$')" ;;
-  undo) words='--yes --json --help --root'" $(countersign log 2>/dev/null | grep -Eo '^[a-z2-9]{13}')" ;;
+  undo) words='--yes --json --help --root'" $(countersign log 2>/dev/null | grep -Eo '^[0-9-]+ [0-9:]+  [a-z2-9]{13}' | grep -Eo '[a-z2-9]{13}$')" ;;
   log) words='--limit --before --refused --agent --path --kind --state --since --until --json --help --root' ;;
   verify) words='--json --help --root' ;;
   status) words='--json --help --root' ;;

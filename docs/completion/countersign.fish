@@ -39,7 +39,7 @@ complete -c countersign -n '__fish_seen_subcommand_from deny' -a '(countersign p
 complete -c countersign -n __fish_use_subcommand -a deny -d 'Deny an action, with a word to the agent.'
 complete -c countersign -n '__fish_seen_subcommand_from undo' -l yes -d 'Carry out whatever the preview is, without a look at it.'
 complete -c countersign -n '__fish_seen_subcommand_from undo' -l json -d 'Print JSON.'
-complete -c countersign -n '__fish_seen_subcommand_from undo' -a '(countersign log 2>/dev/null | grep -Eo \'^[a-z2-9]{13}\')'
+complete -c countersign -n '__fish_seen_subcommand_from undo' -a '(countersign log 2>/dev/null | grep -Eo \'^[0-9-]+ [0-9:]+  [a-z2-9]{13}\' | grep -Eo \'[a-z2-9]{13}$\')'
 complete -c countersign -n __fish_use_subcommand -a undo -d 'Take a landed action back.'
 complete -c countersign -n '__fish_seen_subcommand_from log' -l limit -s n -x -d 'How many, at most 200.'
 complete -c countersign -n '__fish_seen_subcommand_from log' -l before -x -d 'Only what was proposed before this one.'
