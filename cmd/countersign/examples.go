@@ -19,6 +19,12 @@ Shift+A approves what stands on the screen, d denies it, ? says the rest.`,
   countersign propose - <proposal.json`,
 		"read": `  countersign read --person alice /home/alice/project/README.md
   countersign read --person alice --from 200 --lines 50 /home/alice/notes.txt`,
+		"ls": `  countersign ls --person alice
+  countersign ls --person alice --recursive /home/alice/project`,
+		"glob": `  countersign glob --person alice --path /home/alice/project "**/*_test.go"`,
+		"stat": `  countersign stat --person alice /home/alice/project/Makefile /home/alice/notes.txt`,
+		"grep": `  countersign grep --person alice -C 2 "func main" /home/alice/project
+  countersign grep --person alice --files --fixed TODO /home/alice/project --include "*.go"`,
 		"await":    `  countersign await 6rtvdexsacit2`,
 		"withdraw": `  countersign withdraw 6rtvdexsacit2`,
 		"pending": `  countersign pending

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -54,7 +55,12 @@ func flagsOf(n *kong.Node) (out []manual.Flag) {
 	for _, f := range n.Flags {
 		one := manual.Flag{Name: f.Name, Help: f.Help, Short: f.Short}
 		if !f.IsBool() {
-			one.Value = f.FormatPlaceHolder()
+			if one.Value = f.PlaceHolder; one.Value == "" {
+				one.Value = "N"
+				if f.Target.Kind() == reflect.String {
+					one.Value = strings.ToUpper(f.Name)
+				}
+			}
 			one.File = slices.Contains([]string{"FILE", "DIR"}, f.PlaceHolder)
 		}
 		out = append(out, one)

@@ -2,17 +2,21 @@
 _countersign() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command= words= files= i
   COMPREPLY=()
-  case $prev in --root|--policy|--home) COMPREPLY=($(compgen -f -- "$cur")); return ;; esac
+  case $prev in --root|--policy|--path|--home) COMPREPLY=($(compgen -f -- "$cur")); return ;; esac
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case ${COMP_WORDS[i]} in screen|demo|up|propose|read|await|withdraw|pending|show|approve|deny|undo|log|verify|status|watch|notify|person|agent|policy) command=${COMP_WORDS[i]}; break ;; esac
+    case ${COMP_WORDS[i]} in screen|demo|up|propose|read|ls|glob|stat|grep|await|withdraw|pending|show|approve|deny|undo|log|verify|status|watch|notify|person|agent|policy) command=${COMP_WORDS[i]}; break ;; esac
   done
   case $command in
-  '') words='screen demo up propose read await withdraw pending show approve deny undo log verify status watch notify person agent policy --help --root' ;;
+  '') words='screen demo up propose read ls glob stat grep await withdraw pending show approve deny undo log verify status watch notify person agent policy --help --root' ;;
   screen) words='--plain --help --root' ;;
   demo) words='--yes --keep --help --root' ;;
   up) words='--policy --person --agent --keeper-uid --json --help --root' ;;
   propose) words='--nonce --json --help --root'; files=yes ;;
   read) words='--person --from --lines --json --help --root' ;;
+  ls) words='--person --recursive --all --after --limit --json --help --root' ;;
+  glob) words='--person --path --kind --all --after --limit --json --help --root' ;;
+  stat) words='--person --json --help --root' ;;
+  grep) words='--person --ignore-case --word --fixed --context --files --count --include --exclude --after-line --all --after --limit --json --help --root' ;;
   await) words='--json --help --root' ;;
   withdraw) words='--json --help --root' ;;
   pending) words='--json --help --root' ;;

@@ -45,11 +45,10 @@ func newDetail(s protocol.ShowResult) *detail {
 	head[0].Strong = true
 	d.add(head)
 	if s.Detail == nil {
+		d.add(show.Lines(func(w show.Writer) { w.Paths(s) }))
 		return d
 	}
-	if n := len(s.Detail.Changes); n > 1 {
-		d.index(s)
-	}
+	d.add(show.Lines(func(w show.Writer) { w.Index(*s.Detail) }))
 	for _, c := range s.Detail.Changes {
 		d.lines = append(d.lines, line{})
 		d.files = append(d.files, len(d.lines))
@@ -70,29 +69,6 @@ func (d *detail) last() visible.Text {
 		return "This is the end."
 	}
 	return visible.Text("This is the end of " + d.preview + ".")
-}
-
-// index lists the paths of an account above it.
-func (d *detail) index(s protocol.ShowResult) {
-	d.lines = append(d.lines, line{}, line{pieces: []piece{{terminal.Plain, visible.Text(fmt.Sprintf("%d files, ] goes to the next:", len(s.Detail.Changes)))}}})
-	for _, c := range s.Detail.Changes {
-		more, less := counted(c.Diff)
-		text := fmt.Sprintf("  %-7s  +%d -%d  ", visible.Line(string(c.Does)), more, less) + string(visible.Marked(c.Path.String()))
-		d.lines = append(d.lines, line{pieces: []piece{{terminal.Plain, visible.Text(text)}}})
-	}
-}
-
-// counted counts the lines that a diff adds and removes.
-func counted(diff string) (more, less int) {
-	for _, l := range parse(diff) {
-		switch l.sign {
-		case '+':
-			more++
-		case '-':
-			less++
-		}
-	}
-	return more, less
 }
 
 func (d *detail) add(lines []show.Line) {

@@ -313,7 +313,7 @@ func said(t protocol.Transaction) visible.Text {
 	if !t.Reversible {
 		why = append(why, "CANNOT BE UNDONE")
 	}
-	out := show.Writer{}.What(t)
+	out := show.What(t)
 	if len(why) > 0 {
 		out = visible.Text("["+strings.Join(why, ", ")+"] ") + out
 	}

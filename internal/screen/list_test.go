@@ -180,7 +180,7 @@ func TestSeveralFiles(t *testing.T) {
 		r.press(terminal.PageDown)
 	}
 	for n := range 40 {
-		if !strings.Contains(shown, fmt.Sprintf("replace  +9 -9  /home/alice/%d.sh", n)) {
+		if !strings.Contains(shown, fmt.Sprintf("replace      +9 -9  /home/alice/%d.sh", n)) {
 			t.Errorf("file %d is not listed", n)
 		}
 	}

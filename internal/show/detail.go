@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"countersign/internal/action"
+	"countersign/internal/protocol"
 	"countersign/internal/visible"
 )
 
@@ -68,11 +69,12 @@ func lines(c action.ChangeDetail) string {
 	return fmt.Sprintf("+%d -%d", added, removed)
 }
 
-// paths lists the places of an action of which there is no account.
-func (w Writer) paths(list []action.Path) {
-	if len(list) < 2 {
+// Paths lists the places of an action of which there is no account.
+func (w Writer) Paths(s protocol.ShowResult) {
+	if s.Transaction.Outcome != nil || s.Action == nil || len(s.Action.Paths()) < 2 {
 		return
 	}
+	list := s.Action.Paths()
 	w.line("")
 	w.line("%d paths:", len(list))
 	for _, p := range list {

@@ -37,15 +37,6 @@ func (w Writer) NumberedStory(n int, t protocol.Transaction) {
 	w.line("%d. %s: %s", n, t.Proposed.Time().Format(time.DateTime), Story(t))
 }
 
-// Account shows a transaction whole, as Transaction does, without the commands
-// that decide on it.
-func (w Writer) Account(s protocol.ShowResult) {
-	w.Head(s)
-	if s.Detail != nil {
-		w.Detail(*s.Detail)
-	}
-}
-
 // reasons says why a transaction asks, and once for each reason what that means
 // for the files it names.
 func (w Writer) reasons(all []classify.Reason) {

@@ -185,11 +185,10 @@ func (w Writer) Transaction(s protocol.ShowResult) {
 // Account is Transaction without the commands that decide on it.
 func (w Writer) Account(s protocol.ShowResult) {
 	w.Head(s)
-	switch {
-	case s.Detail != nil:
+	if s.Detail != nil {
 		w.Detail(*s.Detail)
-	case s.Transaction.Outcome == nil && s.Action != nil:
-		w.paths(s.Action.Paths())
+	} else {
+		w.Paths(s)
 	}
 }
 
