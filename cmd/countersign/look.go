@@ -56,7 +56,7 @@ func (c *logCmd) Run(s *session) error {
 	if err := s.list(list, c.JSON, "nothing of that kind happened yet", s.out.Stories); err != nil {
 		return err
 	}
-	if n := len(list.Transactions); !c.JSON && uint64(n) == c.Limit {
+	if n := len(list.Transactions); !c.JSON && n > 0 && (uint64(n) == c.Limit || c.Path != "") {
 		fmt.Fprintf(s.out.Out, "older: the same with --before %s\n", list.Transactions[n-1].ID)
 	}
 	return nil

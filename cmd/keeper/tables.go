@@ -88,8 +88,8 @@ func asking(b *broker.Broker, may func(wire.Caller) error, sees func(wire.Caller
 		protocol.Show: large(reading(may, func(ctx context.Context, c wire.Caller, in protocol.IDParams) (protocol.ShowResult, error) {
 			return b.Show(ctx, in.ID, sees(c))
 		})),
-		protocol.Log: large(reading(may, func(_ context.Context, c wire.Caller, in protocol.LogParams) (protocol.ListResult, error) {
-			return b.Log(in, sees(c)), nil
+		protocol.Log: large(reading(may, func(ctx context.Context, c wire.Caller, in protocol.LogParams) (protocol.ListResult, error) {
+			return b.Log(ctx, in, sees(c))
 		})),
 	}
 }

@@ -85,17 +85,17 @@ func (l *ledger) since(seen uint64, may func(protocol.Transaction) bool, res *pr
 	if n.next == nil {
 		n.next = make(chan struct{})
 	}
-	res.Seen = max(n.seen, 1) // 0 would ask only how things stand
+	res.Seen = n.seen + 1 // what is seen is all before that; 0 asks only how things stand
 	if seen == 0 {
 		return n.next
 	}
-	if seen+1 < n.first || seen > res.Seen {
+	if seen < n.first || seen > res.Seen {
 		res.Lost = true
 		return n.next
 	}
 	last := make(map[*transaction]uint64)
 	for _, c := range n.changes {
-		if c.seq > seen {
+		if c.seq >= seen {
 			last[c.of] = c.seq
 		}
 	}
@@ -103,13 +103,13 @@ func (l *ledger) since(seen uint64, may func(protocol.Transaction) bool, res *pr
 		if last[c.of] != c.seq || !may(c.of.view) {
 			continue
 		}
-		if len(res.Changed) >= told && c.seq > res.Seen {
+		if len(res.Changed) >= told && c.seq >= res.Seen {
 			break
 		}
 		delete(last, c.of)
 		res.Changed = append(res.Changed, c.of.view)
 		if len(res.Changed) >= told {
-			res.Seen = c.seq
+			res.Seen = c.seq + 1
 		}
 	}
 	return n.next

@@ -164,7 +164,7 @@ func TestChangesWhileLookedAt(t *testing.T) {
 	r.changes(again)
 	r.after(apart)
 	r.shows("it changed while you looked")
-	r.shows("this is preview 2")
+	r.shows("read again 1 time")
 	r.read()
 	r.types("A")
 	r.after(time.Minute)

@@ -59,7 +59,7 @@ func Meaning(n classify.Name) string {
 		classify.Credentials:        "who has what stands in it can act in your name",
 		classify.PermissionsWidened: "more users than before could read, change or run it",
 		classify.AttributesLost:     "an undo brings the content back, and not what is named",
-		classify.BinaryContent:      "no diff can show it: its size and hash are all you see here",
+		classify.BinaryContent:      "what its bytes mean to a program cannot be seen here",
 		classify.Large:              "it is more than is read at a glance",
 		classify.OthersWork:         "the commit takes in changes that this agent did not make",
 		classify.ForeignIdentity:    "the commit is made in a name that the repository chose",

@@ -102,6 +102,9 @@ func hasTerminal(dir string, device uint64) (name string, has bool) {
 	}
 	name = string(stat[begin+1 : end])
 	fields := strings.Fields(string(stat[end+1:]))
+	if len(fields) > 0 && (fields[0] == "Z" || fields[0] == "X") {
+		return name, false // it has ended, and only waits to be counted
+	}
 	if len(fields) > 4 && fields[4] == strconv.Itoa(ttyNumber(device)) {
 		return name, true
 	}

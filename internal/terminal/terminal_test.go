@@ -277,7 +277,11 @@ func TestCompanionsOfAList(t *testing.T) {
 	dir := t.TempDir()
 	put := func(pid, name string, tty int, uids string) {
 		d := filepath.Join(dir, pid)
-		stat := fmt.Sprintf("%s (%s) S 1 1 1 %d 1 0\n", pid, name, tty)
+		state := "S"
+		if name == "ended" {
+			state = "Z"
+		}
+		stat := fmt.Sprintf("%s (%s) %s 1 1 1 %d 1 0\n", pid, name, state, tty)
 		status := "Name:\tx\nUid:\t" + uids + "\nGid:\t0\t0\t0\t0\n"
 		if err := errors.Join(os.MkdirAll(d, 0o755), os.WriteFile(d+"/stat", []byte(stat), 0o644), os.WriteFile(d+"/status", []byte(status), 0o644)); err != nil {
 			t.Fatal(err)
@@ -292,6 +296,7 @@ func TestCompanionsOfAList(t *testing.T) {
 	put("11", "saved", here, "5\t5\t7\t5")
 	put("12", "another", here, "8\t8\t8\t8")
 	put("13", fmt.Sprintf("x) S 1 1 1 %d", here), 0, "7\t7\t7\t7")
+	put("15", "ended", here, "7\t7\t7\t7")
 	if err := os.Mkdir(filepath.Join(dir, "14"), 0o755); err != nil {
 		t.Fatal(err)
 	}
