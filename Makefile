@@ -2,7 +2,7 @@
 export CGO_ENABLED = 0
 GO ?= go
 
-.PHONY: all build demo test race fuzz boot-root boot-trixie bench vet install uninstall deb clean help
+.PHONY: all build demo test race fuzz boot-root boot-trixie bench picture manual vet install uninstall deb clean help
 
 all: build
 
@@ -36,6 +36,12 @@ boot-trixie: boot-root ## tests/boot on that root as well
 
 bench: ## ratios, side by side in one run
 	$(GO) test -run '^$$' -bench . -benchtime 3s ./tests/bench
+
+picture: ## docs/screen.svg anew, from the real screen; as root, with tmux
+	$(GO) test -count=1 ./tests/screen -run 'TestPicture$$' -picture $(CURDIR)/docs/screen.svg
+
+manual: ## the manual page and the completions anew, from the table of commands
+	$(GO) test -count=1 ./cmd/countersign -run TestManual -update
 
 vet: ## formatting and go vet
 	@test -z "$$(gofmt -l cmd internal tests)" || { gofmt -l cmd internal tests; exit 1; }
