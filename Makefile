@@ -2,7 +2,7 @@
 export CGO_ENABLED = 0
 GO ?= go
 
-.PHONY: all build demo test race fuzz fault torture boot-root boot-trixie bench vet install uninstall deb clean help
+.PHONY: all build demo test race fuzz fault torture boot-root boot-trixie bench picture manual vet install uninstall deb clean help
 
 all: build
 
@@ -44,6 +44,12 @@ boot-trixie: boot-root ## tests/boot on that root as well
 bench: ## ratios, side by side in one run
 	$(GO) test -run '^$$' -bench . -benchtime 3s ./tests/bench
 
+picture: ## docs/screen.svg anew, from the real screen; as root, with tmux
+	$(GO) test -count=1 ./tests/screen -run 'TestPicture$$' -picture $(CURDIR)/docs/screen.svg
+
+manual: ## the manual page and the completions anew, from the table of commands
+	$(GO) test -count=1 ./cmd/countersign -run TestManual -update
+
 vet: ## formatting and go vet
 	@test -z "$$(gofmt -l cmd internal tests)" || { gofmt -l cmd internal tests; exit 1; }
 	$(GO) vet ./...
@@ -54,6 +60,10 @@ PREFIX     ?= /usr/local
 DESTDIR    ?=
 libexec     = $(PREFIX)/libexec/countersign
 doc         = $(PREFIX)/share/doc/countersign
+man         = $(PREFIX)/share/man/man1
+bash        = $(PREFIX)/share/bash-completion/completions
+zsh        ?= $(PREFIX)/share/zsh/site-functions
+fish        = $(PREFIX)/share/fish/vendor_completions.d
 systemd     = $(PREFIX)/lib/systemd/system
 user        = $(PREFIX)/lib/systemd/user
 USERUNITS   = countersign-notify.service
@@ -63,7 +73,7 @@ into        = sed -e 's|/usr/bin/countersign|$(PREFIX)/bin/countersign|g' -e 's|
 
 install: ## what was built, with its units, under DESTDIR and PREFIX; as root
 	@test -x $(BIN)/keeper || { echo "nothing is built in $(BIN)/: run make first"; exit 1; }
-	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(libexec) $(systemd) $(user) $(PREFIX)/lib/sysusers.d $(PREFIX)/lib/tmpfiles.d $(doc))
+	install -d $(addprefix $(DESTDIR),$(PREFIX)/bin $(libexec) $(systemd) $(user) $(PREFIX)/lib/sysusers.d $(PREFIX)/lib/tmpfiles.d $(doc) $(man) $(bash) $(zsh) $(fish))
 	install -d $(DESTDIR)/etc/countersign
 	install -m 755 $(BIN)/countersign $(DESTDIR)$(PREFIX)/bin/
 	install -m 755 $(addprefix $(BIN)/,keeper reader scribe) $(DESTDIR)$(libexec)/
@@ -73,12 +83,17 @@ install: ## what was built, with its units, under DESTDIR and PREFIX; as root
 	install -m 644 units/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/countersign.conf
 	install -m 644 $(DOCS) $(DESTDIR)$(doc)/
 	install -m 755 docs/journal-check $(DESTDIR)$(doc)/
+	install -m 644 docs/man/countersign.1 $(DESTDIR)$(man)/
+	install -m 644 docs/completion/countersign.bash $(DESTDIR)$(bash)/countersign
+	install -m 644 docs/completion/_countersign $(DESTDIR)$(zsh)/
+	install -m 644 docs/completion/countersign.fish $(DESTDIR)$(fish)/
 	@test -n "$(DESTDIR)" || sh packaging/after-install
 
 uninstall: ## the programs and units; policy, journal and vault stay
 	@test -n "$(DESTDIR)" || sh packaging/before-remove
 	rm -rf $(DESTDIR)$(libexec) $(DESTDIR)$(doc)
 	rm -f $(DESTDIR)$(PREFIX)/bin/countersign $(addprefix $(DESTDIR)$(systemd)/,$(UNITS)) $(addprefix $(DESTDIR)$(user)/,$(USERUNITS))
+	rm -f $(addprefix $(DESTDIR),$(man)/countersign.1 $(bash)/countersign $(zsh)/_countersign $(fish)/countersign.fish)
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/lib/,sysusers.d/countersign.conf tmpfiles.d/countersign.conf)
 	@test -n "$(DESTDIR)" || sh packaging/after-remove
 

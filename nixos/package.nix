@@ -41,6 +41,10 @@ buildGo126Module {
     mkdir -p "$out/libexec/countersign" "$out/share/doc/countersign"
     mv "$out/bin/keeper" "$out/bin/reader" "$out/bin/scribe" "$out/libexec/countersign/"
     cp docs/*.md "$out/share/doc/countersign/"
+    install -Dm644 docs/man/countersign.1 "$out/share/man/man1/countersign.1"
+    install -Dm644 docs/completion/countersign.bash "$out/share/bash-completion/completions/countersign"
+    install -Dm644 docs/completion/_countersign "$out/share/zsh/site-functions/_countersign"
+    install -Dm644 docs/completion/countersign.fish "$out/share/fish/vendor_completions.d/countersign.fish"
   '';
 
   meta = {

@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"time"
 
 	"countersign/internal/protocol"
+	"countersign/internal/show"
 )
 
 type none struct{}
@@ -14,34 +17,52 @@ type pendingCmd struct {
 
 func (c *pendingCmd) Run(s *session) error {
 	var list protocol.ListResult
-	if err := s.ask(protocol.Pending, none{}, &list); err != nil {
+	if err := s.ask(protocol.Pending, protocol.PendingParams{}, &list); err != nil {
 		return err
 	}
-	return s.list(list, c.JSON, "nothing waits")
+	return s.list(list, c.JSON, "nothing waits", s.out.Rows)
 }
 
 type logCmd struct {
 	Limit   uint64 `short:"n" default:"50" help:"How many, at most 200."`
 	Before  shown  `help:"Only what was proposed before this one." placeholder:"ID"`
 	Refused bool   `help:"Also what was refused before anybody was asked."`
+	Agent   string `help:"Only what this agent proposed, or this person." placeholder:"NAME"`
+	Path    string `help:"Only what is about this path, or one beneath it." placeholder:"PATH"`
+	Kind    string `help:"Only this kind: file-write, file-delete, git-commit, git-discard, git-push or undo." placeholder:"KIND"`
+	State   string `help:"Only what stands so: waiting, landed, denied, withdrawn, expired, refused, not-landed or unknown." placeholder:"STATE"`
+	Since   string `help:"Only what was proposed then or later: 2h or 7d ago, or 2026-01-31." placeholder:"TIME"`
+	Until   string `help:"Only what was proposed before then." placeholder:"TIME"`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
 func (c *logCmd) Run(s *session) error {
+	in := protocol.LogParams{Limit: c.Limit, Before: c.Before.id, Refused: c.Refused}
+	for _, by := range [][2]string{
+		{"agent", c.Agent}, {"path", c.Path}, {"kind", c.Kind}, {"state", c.State}, {"since", c.Since}, {"until", c.Until},
+	} {
+		if by[1] == "" {
+			continue
+		}
+		if err := show.Narrow(&in, by[0], by[1], time.Now()); err != nil {
+			fmt.Fprintf(os.Stderr, "countersign: --%s: %v\n", by[0], err)
+			return ended(exitUsage)
+		}
+	}
 	var list protocol.ListResult
-	if err := s.ask(protocol.Log, protocol.LogParams{Limit: c.Limit, Before: c.Before.id, Refused: c.Refused}, &list); err != nil {
+	if err := s.ask(protocol.Log, in, &list); err != nil {
 		return err
 	}
-	if err := s.list(list, c.JSON, "nothing happened yet"); err != nil {
+	if err := s.list(list, c.JSON, "nothing of that kind happened yet", s.out.Stories); err != nil {
 		return err
 	}
-	if n := len(list.Transactions); !c.JSON && uint64(n) == c.Limit {
-		fmt.Fprintf(s.out.Out, "older: countersign log --before %s\n", list.Transactions[n-1].ID)
+	if n := len(list.Transactions); !c.JSON && n > 0 && (uint64(n) == c.Limit || c.Path != "") {
+		fmt.Fprintf(s.out.Out, "older: the same with --before %s\n", list.Transactions[n-1].ID)
 	}
 	return nil
 }
 
-func (s *session) list(list protocol.ListResult, asJSON bool, empty string) error {
+func (s *session) list(list protocol.ListResult, asJSON bool, empty string, write func([]protocol.Transaction)) error {
 	if asJSON {
 		if list.Transactions == nil {
 			list.Transactions = []protocol.Transaction{}
@@ -53,7 +74,7 @@ func (s *session) list(list protocol.ListResult, asJSON bool, empty string) erro
 		fmt.Fprintln(s.out.Out, empty)
 		return nil
 	}
-	s.out.Rows(list.Transactions)
+	write(list.Transactions)
 	if list.More > 0 {
 		fmt.Fprintf(s.out.Out, "and %d more\n", list.More)
 	}

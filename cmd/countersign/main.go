@@ -20,6 +20,7 @@ import (
 type commands struct {
 	Root string `help:"Directory for \"up\", and where every other command finds what it runs." env:"COUNTERSIGN_ROOT" placeholder:"DIR"`
 
+	Screen   screenCmd   `cmd:"" default:"withargs" help:"Show what waits, exactly what it does, and decide on it. Without a command, this."`
 	Demo     demoCmd     `cmd:"" help:"Show the whole road in a temporary directory."`
 	Up       upCmd       `cmd:"" help:"Run keeper, readers and scribes in the foreground."`
 	Propose  proposeCmd  `cmd:"" help:"Propose an action, as an agent does."`
@@ -39,6 +40,7 @@ type commands struct {
 	Log      logCmd      `cmd:"" help:"Tell what happened, newest first."`
 	Verify   verifyCmd   `cmd:"" help:"Walk the whole journal and check every hash in it."`
 	Status   statusCmd   `cmd:"" help:"Say what runs, under which walls, by which policy."`
+	Watch    watchCmd    `cmd:"" help:"Write a line for each thing that happens, as it happens."`
 	Notify   notifyCmd   `cmd:"" help:"Tell the desktop when an action begins to wait for you."`
 
 	Person personCmd `cmd:"" help:"Add or remove persons of the installed service."`
@@ -69,13 +71,7 @@ func main() {
 
 func run(ctx context.Context, args []string) int {
 	var c commands
-	parser, err := kong.New(&c, kong.Name("countersign"), kong.UsageOnError(),
-		kong.Description("Lets an agent work among your files without the power to change them. "+
-			"Exit codes: 0 landed or done, 1 failure, 2 usage, 3 refused, 4 waiting, 5 stale, 6 denied or expired, 7 not landed or withdrawn, 8 unknown, 130 interrupted."),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
-	if err != nil {
-		panic("[unexpected] command line: " + err.Error())
-	}
+	parser := parserOf(&c)
 	parsed, err := parser.Parse(args)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "countersign:", err)
@@ -83,6 +79,26 @@ func run(ctx context.Context, args []string) int {
 	}
 	return exitCode(ctx, parsed.Run(newSession(ctx, c.Root)))
 }
+
+// parserOf gives the command line's parser, with the examples in its help.
+func parserOf(c *commands) *kong.Kong {
+	parser, err := kong.New(c, kong.Name("countersign"), kong.UsageOnError(), kong.Description(about+" "+exits),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	if err != nil {
+		panic("[unexpected] command line: " + err.Error())
+	}
+	with := examples()
+	for _, leaf := range parser.Model.Leaves(true) {
+		leaf.Detail = with[leaf.Path()]
+	}
+	return parser
+}
+
+const (
+	about = "Lets an agent work among your files without the power to change them."
+	exits = "Exit codes: 0 landed or done, 1 failure, 2 usage, 3 refused, 4 waiting, 5 stale, 6 denied or expired, 7 not landed or withdrawn, " +
+		"8 unknown, 130 interrupted."
+)
 
 // ended is how a command ends whose answer is no success and no failure
 // either: it was printed already.

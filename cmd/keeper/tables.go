@@ -62,6 +62,9 @@ func consentTable(b *broker.Broker, p *policy.Policy) map[string]wire.Method {
 	t[protocol.Undo] = method(owners(p), small, func(ctx context.Context, c wire.Caller, in protocol.UndoParams) (protocol.Transaction, error) {
 		return b.Undo(ctx, c.UID, in)
 	})
+	t[protocol.Watch] = large(reading(owners(p), func(ctx context.Context, c wire.Caller, in protocol.WatchParams) (protocol.WatchResult, error) {
+		return b.Watch(ctx, in, decides(c))
+	}))
 	t[protocol.Verify] = reading(owners(p), func(ctx context.Context, _ wire.Caller, _ none) (protocol.VerifyResult, error) {
 		return b.Verify(ctx)
 	})
@@ -79,14 +82,14 @@ func consentTable(b *broker.Broker, p *policy.Policy) map[string]wire.Method {
 // asking is what both sockets answer, each about what its caller may see.
 func asking(b *broker.Broker, may func(wire.Caller) error, sees func(wire.Caller) func(protocol.Transaction) bool) map[string]wire.Method {
 	return map[string]wire.Method{
-		protocol.Pending: large(reading(may, func(_ context.Context, c wire.Caller, _ none) (protocol.ListResult, error) {
-			return b.Pending(sees(c)), nil
+		protocol.Pending: large(reading(may, func(_ context.Context, c wire.Caller, in protocol.PendingParams) (protocol.ListResult, error) {
+			return b.Pending(in, sees(c)), nil
 		})),
 		protocol.Show: large(reading(may, func(ctx context.Context, c wire.Caller, in protocol.IDParams) (protocol.ShowResult, error) {
 			return b.Show(ctx, in.ID, sees(c))
 		})),
-		protocol.Log: large(reading(may, func(_ context.Context, c wire.Caller, in protocol.LogParams) (protocol.ListResult, error) {
-			return b.Log(in, sees(c)), nil
+		protocol.Log: large(reading(may, func(ctx context.Context, c wire.Caller, in protocol.LogParams) (protocol.ListResult, error) {
+			return b.Log(ctx, in, sees(c))
 		})),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"countersign/internal/action"
 	"countersign/internal/canon"
@@ -29,8 +30,13 @@ func (b *Broker) Decides(uid uint32) func(protocol.Transaction) bool {
 }
 
 // Pending lists what waits, oldest first.
-func (b *Broker) Pending(may func(protocol.Transaction) bool) protocol.ListResult {
+func (b *Broker) Pending(in protocol.PendingParams, may func(protocol.Transaction) bool) protocol.ListResult {
+	reached := in.After == ""
 	all := b.ledger.list(false, 0, func(t protocol.Transaction) bool {
+		if !reached {
+			reached = t.ID == in.After
+			return false
+		}
 		return t.State == protocol.StateWaiting && !b.isOver(t) && may(t)
 	})
 	return b.fitted(all, protocol.MaxList)
@@ -52,21 +58,73 @@ func (b *Broker) fitted(all []protocol.Transaction, limit int) protocol.ListResu
 
 // waiting counts what Pending would list.
 func (b *Broker) waiting(may func(protocol.Transaction) bool) uint64 {
-	p := b.Pending(may)
+	p := b.Pending(protocol.PendingParams{}, may)
 	return uint64(len(p.Transactions)) + p.More
 }
 
-// Log lists transactions, newest first.
-func (b *Broker) Log(in protocol.LogParams, may func(protocol.Transaction) bool) protocol.ListResult {
-	limit := min(max(in.Limit, 1), protocol.MaxList)
-	reached := in.Before == ""
-	return b.fitted(b.ledger.list(true, int(limit), func(t protocol.Transaction) bool {
-		if !reached {
-			reached = t.ID == in.Before
-			return false
+// Log lists transactions, newest first, as far as they are what was asked for.
+func (b *Broker) Log(ctx context.Context, in protocol.LogParams, may func(protocol.Transaction) bool) (protocol.ListResult, error) {
+	limit := int(min(max(in.Limit, 1), protocol.MaxList))
+	for {
+		reached := in.Before == ""
+		page := b.ledger.list(true, limit, func(t protocol.Transaction) bool {
+			if !reached {
+				reached = t.ID == in.Before
+				return false
+			}
+			return (in.Refused || t.State != protocol.StateRefused) && asked(in, t) && may(t)
+		})
+		kept, err := b.about(ctx, in.Path, page)
+		if err != nil || len(kept) > 0 || len(page) < limit {
+			return b.fitted(kept, limit), err
 		}
-		return (in.Refused || t.State != protocol.StateRefused) && may(t)
-	}), int(limit))
+		in.Before = page[len(page)-1].ID // none of these after all
+	}
+}
+
+// asked says whether a transaction is one of those that the log is asked about;
+// of one with more paths than a list tells it may be.
+func asked(in protocol.LogParams, t protocol.Transaction) bool {
+	return (in.By == "" || t.By == in.By) &&
+		(in.Path == "" || t.More > 0 || touches(in.Path, t.Paths)) &&
+		(in.Capability == "" || t.Capability == in.Capability) &&
+		(in.State == "" || t.State == in.State) &&
+		(in.Since == 0 || t.Proposed >= in.Since) &&
+		(in.Until == 0 || t.Proposed < in.Until)
+}
+
+// touches says whether one of the paths is a place, or lies beneath it.
+func touches(place action.Path, paths []action.Path) bool {
+	beneath := strings.TrimSuffix(string(place), "/") + "/"
+	return slices.ContainsFunc(paths, func(p action.Path) bool { return p == place || strings.HasPrefix(string(p), beneath) })
+}
+
+// about leaves of transactions those that touch a place, where one is asked
+// about. All paths of those with many stand in their actions, which are read.
+func (b *Broker) about(ctx context.Context, place action.Path, page []protocol.Transaction) (kept []protocol.Transaction, err error) {
+	if place == "" {
+		return page, nil
+	}
+	leave, err := b.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	for _, v := range page {
+		yes := touches(place, v.Paths)
+		if !yes {
+			t, _ := b.ledger.get(v.ID)
+			a, err := b.actionOf(t)
+			if err != nil {
+				return nil, err
+			}
+			yes = touches(place, a.Paths())
+		}
+		if yes {
+			kept = append(kept, v)
+		}
+	}
+	return kept, nil
 }
 
 // Await returns a transaction of the caller's once it has ended, or ctx has.

@@ -20,6 +20,7 @@ type ledger struct {
 	order   []*transaction // as proposed
 	byNonce map[nonceOf]*transaction
 	waiting int
+	news    news
 
 	// reserved are transactions that somebody holds the road of, and whose
 	// proposal is not written yet.
@@ -94,6 +95,7 @@ var next = map[string]struct {
 func (l *ledger) apply(records ...journal.Record) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	defer l.news.tell()
 	for _, r := range records {
 		if err := l.applyOne(r); err != nil {
 			return err
@@ -160,7 +162,11 @@ func (l *ledger) applyOne(r journal.Record) error {
 	case journal.KindCut, kindPeer, kindKept:
 		return nil
 	case kindProposed:
-		return l.open(r)
+		if err := l.open(r); err != nil {
+			return err
+		}
+		l.news.add(r.Seq, l.byID[action.ID(r.ID)])
+		return nil
 	}
 	t := l.byID[action.ID(r.ID)]
 	step, known := next[r.Kind]
@@ -175,6 +181,9 @@ func (l *ledger) applyOne(r journal.Record) error {
 		return fmt.Errorf("record %d, a %s: %w", r.Seq, r.Kind, err)
 	}
 	l.moved(t, was, r)
+	for ; t != nil; t = l.byID[t.view.UndoOf] { // what it undoes may stand otherwise now
+		l.news.add(r.Seq, t)
+	}
 	return nil
 }
 

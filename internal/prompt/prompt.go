@@ -21,6 +21,12 @@ import (
 // stands is how long a question is on the screen before a key counts.
 const stands = 500 * time.Millisecond
 
+var errGone = errors.New("the terminal ended")
+
+// Gone says whether an error of this package is that of a terminal that nobody
+// answers at any more.
+func Gone(err error) bool { return errors.Is(err, errGone) }
+
 // Terminal says whether there is a person to ask.
 func Terminal(in, out *os.File) bool {
 	return term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
@@ -29,14 +35,8 @@ func Terminal(in, out *os.File) bool {
 // Ask asks until one of the words is given. The error is ctx's, or that the
 // terminal is gone. Nothing goes on reading the terminal once it has returned.
 func Ask(ctx context.Context, in, out *os.File, question string, words []string) (string, error) {
-	fmt.Fprintf(out, "%s [%s] ", question, strings.Join(words, "/"))
-	select {
-	case <-time.After(stands):
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-	if err := unix.IoctlSetInt(int(in.Fd()), unix.TCFLSH, unix.TCIFLUSH); err != nil {
-		return "", fmt.Errorf("discarding what was typed before the question: %w", err)
+	if err := put(ctx, in, out, fmt.Sprintf("%s [%s] ", question, strings.Join(words, "/"))); err != nil {
+		return "", err
 	}
 	for {
 		line, err := readLine(ctx, int(in.Fd()))
@@ -49,6 +49,30 @@ func Ask(ctx context.Context, in, out *os.File, question string, words []string)
 		}
 		fmt.Fprintf(out, "type one of the words whole: %s ", strings.Join(words, ", "))
 	}
+}
+
+// Line asks for a line of the person's own, which may be empty, without the
+// spaces around it. The error is as Ask's.
+func Line(ctx context.Context, in, out *os.File, question string) (string, error) {
+	if err := put(ctx, in, out, question+" "); err != nil {
+		return "", err
+	}
+	line, err := readLine(ctx, int(in.Fd()))
+	return strings.TrimSpace(line), err
+}
+
+// put writes a question, and throws away what was typed before it had stood.
+func put(ctx context.Context, in, out *os.File, question string) error {
+	fmt.Fprint(out, question)
+	select {
+	case <-time.After(stands):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if err := unix.IoctlSetInt(int(in.Fd()), unix.TCFLSH, unix.TCIFLUSH); err != nil {
+		return fmt.Errorf("%w: discarding what was typed before the question: %w", errGone, err)
+	}
+	return nil
 }
 
 const (
@@ -69,16 +93,16 @@ func readLine(ctx context.Context, fd int) (string, error) {
 		if n, err := unix.Poll(ready, int(glance.Milliseconds())); err == unix.EINTR || err == nil && n == 0 {
 			continue
 		} else if err != nil {
-			return "", fmt.Errorf("waiting for an answer: %w", err)
+			return "", fmt.Errorf("%w: waiting for an answer: %w", errGone, err)
 		}
 		n, err := unix.Read(fd, buf)
 		switch {
 		case err == unix.EINTR, err == unix.EAGAIN:
 			continue
 		case err != nil:
-			return "", fmt.Errorf("reading an answer: %w", err)
+			return "", fmt.Errorf("%w: reading an answer: %w", errGone, err)
 		case n == 0:
-			return "", errors.New("the terminal ended before an answer")
+			return "", fmt.Errorf("%w before an answer", errGone)
 		}
 		return string(buf[:n]), nil
 	}

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"countersign/internal/testas"
 )
 
 // person is at the other end of a terminal.
@@ -26,24 +25,8 @@ type person struct {
 // sit opens a terminal and reads what is shown there.
 func sit(t *testing.T) *person {
 	t.Helper()
-	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		t.Skipf("no terminals here: %v", err)
-	}
-	hand := os.NewFile(uintptr(fd), "ptmx")
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
-	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
-	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	hand, terminal := testas.Terminal(t)
 	p := &person{t: t, hand: hand, terminal: terminal}
-	t.Cleanup(func() { terminal.Close(); hand.Close() })
 	go func() {
 		buf := make([]byte, 4096)
 		for {

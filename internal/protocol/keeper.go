@@ -135,13 +135,52 @@ type ListResult struct {
 	Unseparated  bool          `cbor:"unseparated,omitempty" json:"unseparated,omitempty"`
 }
 
+// PendingParams asks for what waits, or with After for what was proposed after
+// one transaction, whatever became of that: a list longer than an answer is
+// asked for in pieces.
+type PendingParams struct {
+	After action.ID `cbor:"after,omitempty"`
+}
+
 // LogParams asks for the newest transactions, or with Before for those proposed
 // before one; those that were refused are left out unless asked for, so that
-// an agent's refusals do not bury what landed.
+// an agent's refusals do not bury what landed. Every other field narrows the
+// list to what it names.
 type LogParams struct {
 	Limit   uint64    `cbor:"limit"`
 	Before  action.ID `cbor:"before,omitempty"`
 	Refused bool      `cbor:"refused,omitempty"`
+
+	By         string            `cbor:"by,omitempty"`         // proposed by this agent, or person
+	Path       action.Path       `cbor:"path,omitempty"`       // about this path, or one beneath it
+	Capability action.Capability `cbor:"capability,omitempty"` // of this kind
+	State      State             `cbor:"state,omitempty"`      // that stands so
+	Since      Time              `cbor:"since,omitempty"`      // proposed then or later
+	Until      Time              `cbor:"until,omitempty"`      // proposed before then
+}
+
+// WatchParams asks what has changed since an earlier answer: Seen is what that
+// answer said, and 0 asks only how things stand.
+type WatchParams struct {
+	Seen uint64 `cbor:"seen,omitempty"`
+}
+
+// WatchResult has the transactions that have changed since, as they stand now,
+// in the order of their last change; nothing for as long as a watch may take is
+// an answer too. Lost says that the keeper no longer knows what changed: what
+// waits is asked for anew then.
+type WatchResult struct {
+	Seen        uint64        `cbor:"seen" json:"seen"`
+	Changed     []Transaction `cbor:"changed" json:"changed"`
+	Lost        bool          `cbor:"lost,omitempty" json:"lost,omitempty"`
+	Agents      []Agent       `cbor:"agents" json:"agents"` // of the policy
+	Unseparated bool          `cbor:"unseparated,omitempty" json:"unseparated,omitempty"`
+}
+
+// Agent is an agent that policy names.
+type Agent struct {
+	Name string `cbor:"name" json:"name"`
+	UID  uint32 `cbor:"uid" json:"uid"`
 }
 
 // MaxList bounds the transactions of one answer.

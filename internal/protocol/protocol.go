@@ -20,6 +20,7 @@ const (
 	Pending  = "keeper.pending"
 	Show     = "keeper.show"
 	Log      = "keeper.log"
+	Watch    = "keeper.watch"
 	Decide   = "keeper.decide"
 	Undo     = "keeper.undo"
 	Verify   = "keeper.verify"

@@ -5,37 +5,48 @@ import (
 	"strings"
 
 	"countersign/internal/action"
+	"countersign/internal/protocol"
 	"countersign/internal/visible"
 )
 
 // Detail shows what an action does, path by path: of several first all of them,
 // and how many lines go and come, then each.
 func (w Writer) Detail(d action.Detail) {
+	w.Index(d)
+	for _, c := range d.Changes {
+		w.line("")
+		w.Change(c)
+		w.diff(c.Diff)
+	}
+}
+
+// Index lists the paths of an action that has several.
+func (w Writer) Index(d action.Detail) {
 	if n := len(d.Changes); n > 1 {
 		w.line("")
 		w.line("%d paths:", n)
 		for _, c := range d.Changes {
-			w.line("  %-7s  %9s  %s", c.Does, lines(c), c.Path)
+			w.line("  %-7s  %9s  %s", c.Does, lines(c), visible.Marked(c.Path.String()))
 		}
 	}
-	for _, c := range d.Changes {
-		w.line("")
-		w.line("%s %s", c.Does, c.Path)
-		if c.Real != "" {
-			w.line("  it lands at %s", c.Real)
-		}
-		for _, e := range c.Effects {
-			w.line("  %s", e)
-		}
-		for _, n := range c.NotKept {
-			w.line("  not kept: %s", n)
-		}
-		if c.NoDiff != "" {
-			w.line("  %s", c.NoDiff)
-			w.line("  before: %s", image(c.Old))
-			w.line("  after:  %s", image(c.New))
-		}
-		w.diff(c.Diff)
+}
+
+// Change shows what is said of one path, without its diff.
+func (w Writer) Change(c action.ChangeDetail) {
+	w.line("%s %s", c.Does, visible.Marked(c.Path.String()))
+	if c.Real != "" {
+		w.line("  it lands at %s", visible.Marked(c.Real.String()))
+	}
+	for _, e := range c.Effects {
+		w.line("  %s", e)
+	}
+	for _, n := range c.NotKept {
+		w.line("  not kept: %s", n)
+	}
+	if c.NoDiff != "" {
+		w.line("  %s", c.NoDiff)
+		w.line("  before: %s", image(c.Old))
+		w.line("  after:  %s", image(c.New))
 	}
 }
 
@@ -58,11 +69,12 @@ func lines(c action.ChangeDetail) string {
 	return fmt.Sprintf("+%d -%d", added, removed)
 }
 
-// paths lists the places of an action of which there is no account.
-func (w Writer) paths(list []action.Path) {
-	if len(list) < 2 {
+// Paths lists the places of an action of which there is no account.
+func (w Writer) Paths(s protocol.ShowResult) {
+	if s.Transaction.Outcome != nil || s.Action == nil || len(s.Action.Paths()) < 2 {
 		return
 	}
+	list := s.Action.Paths()
 	w.line("")
 	w.line("%d paths:", len(list))
 	for _, p := range list {

@@ -22,6 +22,8 @@ type Writer struct {
 	Colour bool
 	Width  int  // of the screen, in columns; 0 where there is none
 	Screen bool // whether a person looks at it
+
+	collect *[]Line // where lines go in place of Out
 }
 
 const (
@@ -50,7 +52,12 @@ func (w Writer) line(format string, args ...any) {
 			args[i] = visible.Line(fmt.Sprint(a))
 		}
 	}
-	for i, row := range fold(fmt.Sprintf(format, args...), w.Width) {
+	text := fmt.Sprintf(format, args...)
+	if w.collect != nil {
+		*w.collect = append(*w.collect, Line{Text: visible.Text(text), Strong: colour == bold})
+		return
+	}
+	for i, row := range fold(text, w.Width) {
 		if i > 0 {
 			row = goesOn + row
 		}
@@ -118,18 +125,23 @@ func (w Writer) Rows(list []protocol.Transaction) {
 
 // Sentence is the machine's own: who wants what, where.
 func (w Writer) Sentence(t protocol.Transaction) visible.Text {
-	what := map[action.Capability]string{
-		action.CapFileWrite: "write", action.CapFileDelete: "delete", action.CapGitCommit: "commit in",
-		action.CapGitDiscard: "discard work in", action.CapGitPush: "push", action.CapUndo: "put back",
-	}[t.Capability]
-	who := string(visible.Line(t.By))
+	who := visible.Line(t.By)
 	if t.Self && t.UndoOf == "" {
 		who += " (self-proposed)"
 	}
 	if t.Unseparated {
 		who += " (unseparated)"
 	}
-	return visible.Text(fmt.Sprintf("%s: %s %s", who, what, places(t)))
+	return who + ": " + What(t)
+}
+
+// What is what a transaction does, where: the end of its sentence.
+func What(t protocol.Transaction) visible.Text {
+	what := map[action.Capability]string{
+		action.CapFileWrite: "write", action.CapFileDelete: "delete", action.CapGitCommit: "commit in",
+		action.CapGitDiscard: "discard work in", action.CapGitPush: "push", action.CapUndo: "put back",
+	}[t.Capability]
+	return visible.Text(what + " " + places(t))
 }
 
 // places names the places of a transaction: all of a few, the first two of many.
@@ -152,16 +164,37 @@ func places(t protocol.Transaction) string {
 }
 
 // named spells a path within a line: quoted where it holds what stands between
-// words.
+// words, and marked where letters of it pass for others.
 func named(p action.Path) string {
 	if strings.ContainsAny(string(p), " ,;:()") {
-		return p.Quoted()
+		return string(visible.Marked(p.Quoted()))
 	}
-	return p.String()
+	return string(visible.Marked(p.String()))
 }
 
 // Transaction shows one whole, with the account of what it does or did.
 func (w Writer) Transaction(s protocol.ShowResult) {
+	w.Account(s)
+	if t := s.Transaction; t.State == protocol.StateWaiting {
+		w.line("")
+		w.line("approve: countersign approve %s@%s", t.ID, t.Prefix)
+		w.line("deny:    countersign deny %s --why TEXT", t.ID)
+	}
+}
+
+// Account is Transaction without the commands that decide on it.
+func (w Writer) Account(s protocol.ShowResult) {
+	w.Head(s)
+	if s.Detail != nil {
+		w.Detail(*s.Detail)
+	} else {
+		w.Paths(s)
+	}
+}
+
+// Head shows a transaction without the account of what it does: first the
+// machine's own words, and the agent's, labelled, below them.
+func (w Writer) Head(s protocol.ShowResult) {
 	t := s.Transaction
 	w.line("%s  %s", painted{bold, visible.Line(string(t.ID))}, visible.Line(string(t.State)))
 	w.line("  %s", w.Sentence(t))
@@ -171,12 +204,10 @@ func (w Writer) Transaction(s protocol.ShowResult) {
 	if t.Person != "" {
 		w.line("  in the home of %s, proposed %s", t.Person, t.Proposed.Time().Format(time.DateTime))
 	}
-	for _, r := range t.Reasons {
-		w.line("  asks: %s, %s (%s)", r.Name, r.Why, r.Path)
-	}
+	w.reasons(t.Reasons)
 	if t.Rule != "" {
 		w.line("  decided by: %s: %s", t.Verdict, t.Rule)
-		w.line("  can be undone: %s", map[bool]string{true: "yes", false: "NO, no copy is kept"}[t.Reversible])
+		w.line("  can be undone: %s", undoing(s))
 	}
 	if t.DecidedBy != "" {
 		w.line("  decision: %s, %s", t.DecidedBy, t.Decided.Time().Format(time.DateTime))
@@ -190,17 +221,6 @@ func (w Writer) Transaction(s protocol.ShowResult) {
 	w.ending(t)
 	w.leaves(t)
 	w.outcome(t, everyPath)
-	switch {
-	case s.Detail != nil:
-		w.Detail(*s.Detail)
-	case t.Outcome == nil && s.Action != nil:
-		w.paths(s.Action.Paths())
-	}
-	if t.State == protocol.StateWaiting {
-		w.line("")
-		w.line("approve: countersign approve %s@%s", t.ID, t.Prefix)
-		w.line("deny:    countersign deny %s --why TEXT", t.ID)
-	}
 }
 
 // Refusal is a refusal in one harmless line.

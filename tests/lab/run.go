@@ -47,6 +47,9 @@ func (l *Lab) Command(ctx context.Context, uid uint32, args ...string) *exec.Cmd
 	return c
 }
 
+// Program gives the path of `countersign`, for a shell.
+func (l *Lab) Program() string { return program("countersign") }
+
 // As runs f on a thread that the kernel takes for another user's, without its
 // own groups and capabilities. What f starts on other threads is not.
 func As(uid uint32, f func() error) error {
