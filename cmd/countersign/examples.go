@@ -25,6 +25,13 @@ Shift+A approves what stands on the screen, d denies it, ? says the rest.`,
 		"stat": `  countersign stat --person alice /home/alice/project/Makefile /home/alice/notes.txt`,
 		"grep": `  countersign grep --person alice -C 2 "func main" /home/alice/project
   countersign grep --person alice --files --fixed TODO /home/alice/project --include "*.go"`,
+		"git status":   `  countersign git status --person alice /home/alice/project`,
+		"git log":      `  countersign git log --person alice -n 20 /home/alice/project`,
+		"git diff":     `  countersign git diff --person alice /home/alice/project`,
+		"git show":     `  countersign git show --person alice --rev HEAD~1 /home/alice/project`,
+		"git blame":    `  countersign git blame --person alice /home/alice/project README.md`,
+		"git branches": `  countersign git branches --person alice /home/alice/project`,
+
 		"await":    `  countersign await 6rtvdexsacit2`,
 		"withdraw": `  countersign withdraw 6rtvdexsacit2`,
 		"pending": `  countersign pending

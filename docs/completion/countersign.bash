@@ -4,10 +4,10 @@ _countersign() {
   COMPREPLY=()
   case $prev in --root|--policy|--path|--home) COMPREPLY=($(compgen -f -- "$cur")); return ;; esac
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case ${COMP_WORDS[i]} in screen|demo|up|propose|read|ls|glob|stat|grep|await|withdraw|pending|show|approve|deny|undo|log|verify|status|watch|notify|person|agent|policy) command=${COMP_WORDS[i]}; break ;; esac
+    case ${COMP_WORDS[i]} in screen|demo|up|propose|read|ls|glob|stat|grep|git|await|withdraw|pending|show|approve|deny|undo|log|verify|status|watch|notify|person|agent|policy) command=${COMP_WORDS[i]}; break ;; esac
   done
   case $command in
-  '') words='screen demo up propose read ls glob stat grep await withdraw pending show approve deny undo log verify status watch notify person agent policy --help --root' ;;
+  '') words='screen demo up propose read ls glob stat grep git await withdraw pending show approve deny undo log verify status watch notify person agent policy --help --root' ;;
   screen) words='--plain --help --root' ;;
   demo) words='--yes --keep --help --root' ;;
   up) words='--policy --person --agent --keeper-uid --json --help --root' ;;
@@ -17,6 +17,16 @@ _countersign() {
   glob) words='--person --path --kind --all --after --limit --json --help --root' ;;
   stat) words='--person --json --help --root' ;;
   grep) words='--person --ignore-case --word --fixed --context --files --count --include --exclude --after-line --all --after --limit --json --help --root' ;;
+  git)
+    case $((i + 1 < COMP_CWORD)),${COMP_WORDS[i+1]} in
+    1,status) words='--person --json --skip --limit --help --root' ;;
+    1,log) words='--person --json --rev --not --path --skip --limit --help --root' ;;
+    1,diff) words='--person --json --from --to --index --path --names --skip --limit --help --root' ;;
+    1,show) words='--person --json --rev --path --names --skip --limit --help --root' ;;
+    1,blame) words='--person --json --rev --from --lines --help --root' ;;
+    1,branches) words='--person --json --skip --limit --help --root' ;;
+    *) words='status log diff show blame branches' ;;
+    esac ;;
   await) words='--json --help --root' ;;
   withdraw) words='--json --help --root' ;;
   pending) words='--json --help --root' ;;

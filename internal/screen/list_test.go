@@ -134,12 +134,12 @@ func TestSearchInTheList(t *testing.T) {
 	r.heard(protocol.WatchResult{Seen: 1}, all, nil)
 	r.settle()
 	for word, n := range map[string]int{"/42.SH": 42, string(id(7)): 7, "runs-later": 8} {
+		r.list.to(id(7))
 		r.types("/" + word)
 		r.press(terminal.Enter)
 		if r.list.cursor.id != id(n) {
 			t.Errorf("%s: the cursor is on %+v", word, r.list.cursor)
 		}
-		r.list.to(id(7))
 	}
 	r.types("/nowhere")
 	r.press(terminal.Enter)
