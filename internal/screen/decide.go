@@ -147,7 +147,7 @@ func (a *app) took(t protocol.Transaction) {
 // undoable says whether a transaction can be asked to be taken back.
 func undoable(t protocol.Transaction) bool {
 	partial := t.Outcome != nil && t.Outcome.Result == protocol.Partial
-	return (t.State == protocol.StateLanded || partial) && t.UndoneBy == ""
+	return (t.State == protocol.StateLanded || partial) && (t.UndoneBy == "" || t.InPart)
 }
 
 // undo previews taking a transaction back. The preview waits, and is approved
@@ -157,7 +157,7 @@ func (a *app) undo(t protocol.Transaction) {
 	case a.busy != "":
 		a.say("something is still under way")
 		return
-	case t.UndoneBy != "":
+	case t.UndoneBy != "" && !t.InPart:
 		a.say("it was undone already")
 		return
 	case !undoable(t):

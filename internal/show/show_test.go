@@ -87,9 +87,14 @@ func every(s string, colour bool) string {
 	w.Rows([]protocol.Transaction{tx})
 	tx.UndoneBy = ""
 	w.Rows([]protocol.Transaction{tx})
+	w.Note(s)
 	for _, state := range []protocol.State{protocol.StateWaiting, protocol.StateLanded, protocol.StateDenied, protocol.StateRefused} {
 		tx.State = state
 		w.Answer(tx)
+		w.Event(tx)
+		w.Stories([]protocol.Transaction{tx})
+		w.Numbered(7, Story(tx), s, s)
+		w.NumberedStory(7, tx)
 	}
 	whole := filled[protocol.ShowResult](s)
 	w.Transaction(whole)

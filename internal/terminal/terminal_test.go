@@ -222,6 +222,7 @@ func TestEnd(t *testing.T) {
 	g := newGlass(t, 80, 24)
 	term := g.open(t.Context())
 	g.hand.Close()
+	g.prog.WriteString("x") // so that the reader at the other end comes to see it
 	if e, came := next(term); !came || e.Err == nil {
 		t.Errorf("%+v, %v", e, came)
 	}

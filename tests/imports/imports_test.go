@@ -61,8 +61,11 @@ func rows() []row {
 
 		{"daemon", "beneath canon confine facts grant policy protocol refusal wire", "what the three daemons start with, whatever they serve"},
 		{"accounts", "policy", "the users and units that a policy needs, for an administrator"},
+		{"terminal", "visible", "an OS room: a terminal, and who has it; it knows no message"},
 		{"prompt", "", "a question at a terminal, about nothing of ours"},
-		{"show", "action protocol refusal visible", "words for a person, from what the keeper said"},
+		{"show", "action classify protocol refusal visible", "words for a person, from what the keeper said"},
+		{"screen", "action prompt protocol refusal show terminal visible wire/client", "the owner's screen: it asks the keeper by what it is given, and decides nothing itself"},
+		{"manual", "", "what a table of commands says, for man and the shells"},
 		{"notify", "action protocol refusal visible", "words for a desktop, from what the keeper said; whoever runs it asks the keeper"},
 		{"up", "policy protocol trust", "the daemons as children, without a service manager"},
 		{"demo", "action prompt protocol up", "a guided run over real processes"},
@@ -71,7 +74,7 @@ func rows() []row {
 		{"cmd/reader", "confine daemon facts fileread gitread gitrun policy protocol refusal repo wire", "one room for one process"},
 		{"cmd/scribe", "confine daemon facts gitrun policy protocol refusal stage wire", "one room for one process"},
 		{"cmd/keeper", "broker confine daemon policy protocol refusal wire", "one room for one process"},
-		{"cmd/countersign", "accounts action consent demo notify policy prompt protocol refusal show up visible wire/client", "one room for one process"},
+		{"cmd/countersign", "accounts action consent demo notify policy prompt protocol refusal screen show terminal up visible wire/client", "one room for one process"},
 	}
 }
 
@@ -88,12 +91,14 @@ const daemons = "runtime/cgo os/exec net/http net/rpc plugin testing "
 func links() []linked {
 	const pure = "net os/exec golang.org/x/sys/unix log/slog beneath wire"
 	return []linked{
-		{"cmd/reader", daemons + "stage vault journal broker consent wire/client prompt show up demo accounts notify", "read-only is a binary without the code"},
-		{"cmd/scribe", daemons + "broker journal vault consent fileread gitread wire/client prompt show up demo accounts notify",
+		{"cmd/reader", daemons + "stage vault journal broker consent wire/client prompt screen show terminal up demo accounts notify manual", "read-only is a binary without the code"},
+		{"cmd/scribe", daemons + "broker journal vault consent fileread gitread wire/client prompt screen show terminal up demo accounts notify manual",
 			"the one who writes decides nothing, keeps nothing and calls nobody"},
-		{"cmd/keeper", daemons + "stage fileread gitrun prompt show up demo accounts notify", "the one who decides has no hands on a home"},
+		{"cmd/keeper", daemons + "stage fileread gitrun prompt screen show terminal up demo accounts notify manual", "the one who decides has no hands on a home"},
 		{"cmd/countersign", "runtime/cgo net/http plugin testing stage broker journal vault fileread beneath facts confine gitrun",
 			"the owner's command asks the keeper, and touches nothing itself"},
+		{"terminal", "policy classify grant action broker wire", "OS rooms know nothing of policy"},
+		{"screen", "os/exec policy consent broker", "it runs nothing, and judges nothing"},
 		{"notify", "wire wire/client policy", "it says what it is given, and asks nobody"},
 		{"beneath", "policy classify grant broker wire", "OS rooms know nothing of policy"},
 		{"wire", "policy classify grant action broker", "OS rooms know nothing of policy"},

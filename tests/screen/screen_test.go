@@ -83,8 +83,8 @@ func TestDeny(t *testing.T) {
 	}
 }
 
-// O4: a diff that is longer than the screen is approved once its end has stood,
-// at whatever size the terminal comes to have.
+// O4, O8: a diff that is longer than the screen is approved once its end has
+// stood, at whatever size the terminal comes to have.
 func TestLongDiffAndSizes(t *testing.T) {
 	w := newWorld(t)
 	var text strings.Builder
