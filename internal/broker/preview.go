@@ -61,7 +61,7 @@ func (b *Broker) preview(ctx context.Context, id action.ID, person *policy.Perso
 	if v.plans, err = a.Plan(v.befores, person.Umask); err != nil {
 		return nil, err
 	}
-	class := classify.Classify(v.changes(of.Capability, b.room(v)), classify.Limits{Large: b.cfg.Policy.Limits.Large})
+	class := classify.Classify(v.changes(of.Capability, b.room(v)), b.cfg.Policy.Classes())
 	decision := b.cfg.Policy.Decide(class, policy.Proposer{Agent: of.By, Self: of.Self})
 	v.judged = judged{
 		Verdict: string(decision.Verdict), Rule: decision.Rule, Reasons: decision.Reasons, Reversible: class.Reversible,

@@ -146,7 +146,10 @@ func (m *marksOf) look(old, now []byte, f *found) {
 		}
 		for i := range filed[now[at-1]] {
 			l := &filed[now[at-1]][i]
-			if secret := l.at(now, at); secret != nil && !f.has(l.entry) && isNew(secret) {
+			if f.has(l.entry) {
+				continue // before the text is looked at: it may be nothing but leads
+			}
+			if secret := l.at(now, at); secret != nil && isNew(secret) {
 				f.add(l.entry)
 			}
 		}
