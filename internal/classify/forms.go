@@ -21,7 +21,8 @@ type formOf struct {
 // forms never changes while a program runs; each has a case in the package's
 // tests.
 var forms = []formOf{
-	{name: "executable", holds: func(c *Change) bool { return runs(c.Old) || runs(c.New) }},
+	{name: "executable", holds: func(c *Change) bool { return runs(c.Old) }},
+	{name: "made-program", holds: func(c *Change) bool { return runs(c.New) && !runs(c.Old) }},
 	{name: "git-layout", holds: func(c *Change) bool { return c.InRepository }},
 	{name: "git-config", holds: func(c *Change) bool { return c.becomes(isGitConfig) }},
 	{name: "modelines", holds: func(c *Change) bool { return c.becomes(hasModeline) }},

@@ -109,6 +109,8 @@ var runsLater = because(RunsLater, []Entry{
 		"**/.cargo/config{,.toml}", "**/.yarnrc{,.yml}", "**/.yarn/{releases,plugins}/**", "**/.pnpmfile.{cjs,mjs}", "**/.mvn/**",
 		"**/{gradle,maven}-wrapper.{properties,jar}", "**/pip.conf", "**/{,.}bunfig.toml", "**/nuget.config", "**/.bazelrc", "**/.condarc"},
 		Note: "It puts another program in the place of the compiler, the package manager or the registry, in a file that few people read."},
+	{Name: "build-scripts", Why: "a compiler runs it, and so does an editor that compiles when it opens the directory", Patterns: []string{"**/build.rs"},
+		Note: "An editor with a language server builds on opening, so that nobody asks for it to run. It changes once in two thousand changes."},
 	{Name: "package-hooks", Why: "an install runs it, or puts hooks in place by it",
 		Form: "a `package.json` whose `preinstall`, `install`, `postinstall`, `prepare`, `prepublish`, `dependencies` or `uninstall` script is new or another, or its keys of hook installers, of the package manager or of whose scripts are trusted; one that cannot be read, too",
 		Note: "`npm install` is typed without a thought. The other scripts of the file run when somebody names them, and change every day."},
@@ -120,9 +122,12 @@ var runsLater = because(RunsLater, []Entry{
 		"**/{netlify.toml,vercel.json}", "**/{.,}goreleaser.y{a,}ml", "**/.releaserc{,.*}", "**/release.config.{js,cjs,mjs,ts}"},
 		Note: "It runs elsewhere, with credentials that the agent does not have. It changes once in fifty commits."},
 
+	{Name: "made-program", Why: "the file becomes a program",
+		Form: "a regular file that gets an execute bit, or is new and has one",
+		Note: "From then on a word typed, a click or another program can run it. New programs are few."},
 	{Name: "executable", Why: "the file is a program",
-		Form: "a regular file with an execute bit, before or after",
-		Note: "Anything can be set to run it. In a repository of scripts this asks often; such an owner takes it off for what the other entries hold anyway."},
+		Form: "a regular file that has an execute bit before the change",
+		Note: "Whatever runs it already runs what is put there. It asks often in a repository of scripts, whose owner takes this entry off and keeps the others: a hook asks as a hook, a new program as a new one."},
 })
 
 // onRequest lists what a build, a test or a tool runs that somebody starts. It
@@ -131,13 +136,11 @@ var runsLater = because(RunsLater, []Entry{
 // time teaches people to approve without looking.
 var onRequest = because(RunsLater, []Entry{
 	{Name: "build-files", Why: "a build runs it", Quiet: true, Patterns: []string{
-		"**/{gnumakefile,makefile}{,.*}", "**/*.{mk,cmake,bzl}", "**/cmakelists.txt", "**/meson.build", "**/build{,.bazel}", "**/workspace{,.bazel}", "**/module.bazel",
+		"**/{gnumakefile,makefile}{,.*}", "**/*.{mk,cmake,bzl}", "**/cmakelists.txt", "**/meson.build", "**/{build,workspace,module}.bazel",
 		"**/{.,}justfile", "**/taskfile.y{a,}ml", "**/rakefile", "**/*.{gradle,gradle.kts}", "**/pom.xml", "**/build.sbt", "**/{setup,noxfile}.py", "**/{setup.cfg,tox.ini}",
 		"**/{sconstruct,sconscript}", "**/build.zig", "**/configure.ac", "**/{mix.exs,dune,default.nix}", "**/*.{csproj,fsproj,vbproj}", "**/directory.build.*",
 		"**/{gruntfile,gulpfile}.*"},
 		Note: "It runs when somebody builds, and so does the source beside it."},
-	{Name: "build-scripts", Why: "a compiler runs it, and so does an editor that compiles when it opens the directory", Quiet: true, Patterns: []string{"**/build.rs"},
-		Note: "An editor with a language server builds on opening. It also expands the macros of ordinary source, so that asking here alone would promise more than it holds."},
 	{Name: "package-files", Why: "an install or a build goes by it", Quiet: true, Patterns: []string{
 		"**/{package,composer,deno}.json{,c}", "**/{cargo,pyproject}.toml", "**/gemfile", "**/*.gemspec", "**/go.{mod,work}", "**/requirements{,-*,_*,.*}.txt", "**/pipfile"},
 		Note: "Dependencies change every week, and a new one is visible in the diff that is kept. What an install runs from the file itself is `package-hooks`."},

@@ -53,7 +53,7 @@ func listedCases() map[string]string {
 			~/.config/go/env ~/.m2/settings.xml ~/.sbt/1.0/a.sbt ~/.bazelrc`,
 		"build-tools": `~/p/.cargo/config.toml ~/p/.yarnrc.yml ~/p/.yarn/releases/yarn.cjs ~/p/.pnpmfile.cjs ~/p/.mvn/extensions.xml
 			~/p/gradle/wrapper/gradle-wrapper.properties ~/p/pip.conf ~/p/bunfig.toml ~/p/NuGet.Config ~/p/.bazelrc ~/p/.condarc`,
-		"build-files": `~/p/Makefile ~/p/a.mk ~/p/CMakeLists.txt ~/p/meson.build ~/p/BUILD.bazel ~/p/WORKSPACE ~/p/MODULE.bazel ~/p/justfile ~/p/Taskfile.yml
+		"build-files": `~/p/Makefile ~/p/a.mk ~/p/CMakeLists.txt ~/p/meson.build ~/p/BUILD.bazel ~/p/justfile ~/p/Taskfile.yml
 			~/p/Rakefile ~/p/build.gradle.kts ~/p/pom.xml ~/p/build.sbt ~/p/setup.py ~/p/setup.cfg ~/p/SConstruct ~/p/build.zig ~/p/configure.ac ~/p/mix.exs
 			~/p/a.csproj ~/p/Directory.Build.props ~/p/gulpfile.js`,
 		"build-scripts": `~/p/build.rs`,
@@ -196,7 +196,7 @@ func TestIndexIsEveryPattern(t *testing.T) {
 // T4: ordinary work has no reason: a prompt for every edit teaches people to
 // approve without looking.
 func TestOrdinaryWork(t *testing.T) {
-	for _, path := range strings.Fields(`~/p/main.go ~/p/README.md ~/p/Makefile ~/p/package.json ~/p/Cargo.toml ~/p/go.mod ~/p/build.rs ~/p/setup.py
+	for _, path := range strings.Fields(`~/p/main.go ~/p/README.md ~/p/Makefile ~/p/package.json ~/p/Cargo.toml ~/p/go.mod ~/p/setup.py
 		~/p/conftest.py ~/p/Dockerfile ~/p/.gitignore ~/p/.editorconfig ~/p/.github/CODEOWNERS ~/p/.eslintrc.json ~/p/src/head.go
 		~/p/src/hooks/useThing.ts ~/p/bin/run.rb ~/p/config/app.yml ~/p/docs/agents/x.md ~/p/.env.example ~/p/locales/en/auth.json ~/p/profile.go
 		~/p/id_rsa.pub ~/p/userservice.go ~/p/.config/git/x /srv/.config/autostart/a`) {

@@ -63,7 +63,7 @@ func rows() []row {
 		{"cmd/reader", "confine daemon fileread policy protocol refusal wire", "one room for one process"},
 		{"cmd/scribe", "confine daemon policy protocol refusal stage wire", "one room for one process"},
 		{"cmd/keeper", "broker confine daemon policy protocol refusal wire", "one room for one process"},
-		{"cmd/countersign", "accounts action consent demo notify policy prompt protocol refusal show up visible wire/client", "one room for one process"},
+		{"cmd/countersign", "accounts action classify consent demo notify policy prompt protocol refusal show up visible wire/client", "one room for one process"},
 	}
 }
 
