@@ -24,7 +24,6 @@ let
     "data-deletion"
     "not-captured"
     "outside-snapshot"
-    "publication"
     "runs-later"
     "credentials"
     "permissions-widened"
@@ -63,6 +62,28 @@ let
       follow_links = key types.bool "Whether a link that ends inside the grant is followed.";
       cross_mounts = key types.bool "Whether a path may lead into another mounted filesystem.";
       max_file_size = key size "The largest file.";
+    };
+  };
+
+  entry = types.submodule {
+    options = {
+      name = mkOption {
+        type = types.str;
+        example = "deploy";
+        description = "A name that docs/classification.md does not have.";
+      };
+      reason = mkOption {
+        type = types.enum [
+          "runs-later"
+          "credentials"
+        ];
+        description = "The reason it gives.";
+      };
+      patterns = mkOption {
+        type = strings;
+        example = [ "**/deploy/**" ];
+        description = "Places, which begin with ~/ or **/.";
+      };
     };
   };
 
@@ -151,6 +172,11 @@ in
         git-commit = key verdict "The verdict when no reason asks.";
         git-discard = key verdict "The verdict when no reason asks.";
         ask = key (types.listOf reason) "Reasons that ask whatever the verdict.";
+      };
+      classify = table {
+        also = key strings "Entries of docs/classification.md that count besides.";
+        except = key strings "Entries of docs/classification.md that do not count.";
+        entry = key (types.listOf entry) "Entries of one's own.";
       };
       consent = table {
         expire = key age "What waits longer is denied.";

@@ -57,10 +57,11 @@ Shift+A approves what stands on the screen, d denies it, ? says the rest.`,
 		"notify": `Installed, it starts with the desktop:
 
   countersign notify`,
-		"person add":    `  countersign person add alice --agent claude`,
-		"person remove": `  countersign person remove alice --dry-run`,
-		"agent add":     `  countersign agent add claude --person alice --person bob`,
-		"agent remove":  `  countersign agent remove claude`,
+		"person add":     `  countersign person add alice --agent claude`,
+		"person remove":  `  countersign person remove alice --dry-run`,
+		"agent add":      `  countersign agent add claude --person alice --person bob`,
+		"agent remove":   `  countersign agent remove claude`,
+		"policy explain": `  countersign policy explain --policy /etc/countersign/policy.toml proposal.json`,
 		"policy check": `  countersign policy check
   countersign policy check draft.toml`,
 	}

@@ -157,7 +157,7 @@ func TestShellsComplete(t *testing.T) {
 		args                []string
 	}{
 		"bash, a command":   {"bash", bash, "policy", []string{"po"}},
-		"bash, a second":    {"bash", bash, "check", []string{"policy", ""}},
+		"bash, a second":    {"bash", bash, "check explain", []string{"policy", ""}},
 		"bash, a flag":      {"bash", bash, "--state --since", []string{"log", "--s"}},
 		"bash, flag before": {"bash", bash, "--state --since", []string{"--root", "/x", "log", "--s"}},
 		"fish, a command":   {"fish", `source countersign.fish; complete -C"countersign ver" | string split -f1 \t`, "verify", nil},

@@ -13,7 +13,8 @@ import (
 )
 
 type policyCmd struct {
-	Check policyCheckCmd `cmd:"" help:"Say whether a policy file is sound, and everything that is wrong with it."`
+	Check   policyCheckCmd   `cmd:"" help:"Say whether a policy file is sound, and everything that is wrong with it."`
+	Explain policyExplainCmd `cmd:"" help:"Say what a policy makes of an action, path by path, without a daemon."`
 }
 
 type policyCheckCmd struct {

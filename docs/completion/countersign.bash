@@ -54,7 +54,8 @@ _countersign() {
   policy)
     case $((i + 1 < COMP_CWORD)),${COMP_WORDS[i+1]} in
     1,check) words='--help --root'; files=yes ;;
-    *) words='check' ;;
+    1,explain) words='--policy --as --json --stands --mode --lost --lands --alias --help --root'; files=yes ;;
+    *) words='check explain' ;;
     esac ;;
   esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))

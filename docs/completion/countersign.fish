@@ -153,5 +153,15 @@ complete -c countersign -n '__fish_seen_subcommand_from agent; and not __fish_se
 complete -c countersign -n '__fish_seen_subcommand_from agent; and __fish_seen_subcommand_from remove' -l policy -r -F -d 'Policy file.'
 complete -c countersign -n '__fish_seen_subcommand_from agent; and __fish_seen_subcommand_from remove' -l dry-run -d 'Look everything up and check it, say what would be done, and do none of it.'
 complete -c countersign -n __fish_use_subcommand -a policy -d 'policy commands'
-complete -c countersign -n '__fish_seen_subcommand_from policy; and not __fish_seen_subcommand_from check' -a check -d 'Say whether a policy file is sound, and everything that is wrong with it.'
+complete -c countersign -n '__fish_seen_subcommand_from policy; and not __fish_seen_subcommand_from check explain' -a check -d 'Say whether a policy file is sound, and everything that is wrong with it.'
 complete -c countersign -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from check' -F
+complete -c countersign -n '__fish_seen_subcommand_from policy; and not __fish_seen_subcommand_from check explain' -a explain -d 'Say what a policy makes of an action, path by path, without a daemon.'
+complete -c countersign -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l policy -r -F -d 'The policy.'
+complete -c countersign -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l as -x -d 'Who proposes it; an agent that may, where none is named.'
+complete -c countersign -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l json -d 'Print JSON.'
+complete -c countersign -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l stands -d 'Take it that a file stands at every path.'
+complete -c countersign -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l mode -x -d 'Mode of the files that stand.'
+complete -c countersign -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l lost -d 'Take it that what stands cannot be captured.'
+complete -c countersign -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l lands -x -d 'Where a path lands.'
+complete -c countersign -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -l alias -x -d 'Name of the home from which a link leads to a path.'
+complete -c countersign -n '__fish_seen_subcommand_from policy; and __fish_seen_subcommand_from explain' -F

@@ -69,7 +69,7 @@ func (b *Broker) preview(ctx context.Context, id action.ID, person *policy.Perso
 	}
 	whole := false
 	v.kept, whole = v.takenBack()
-	class := classify.Classify(v.changes(of.Capability, b.room(v)), classify.Limits{Large: b.cfg.Policy.Limits.Large})
+	class := classify.Classify(v.changes(of.Capability, b.room(v)), b.cfg.Policy.Classes())
 	class.Reversible = class.Reversible && whole
 	decision := b.cfg.Policy.Decide(class, policy.Proposer{Agent: of.By, Self: of.Self})
 	v.judged = judged{

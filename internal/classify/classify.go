@@ -3,6 +3,7 @@ package classify
 import (
 	"bytes"
 	"fmt"
+	mathbits "math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,6 +15,13 @@ import (
 type Change struct {
 	Path, Real action.Path // as given, and the landing as disk spells it; without a Real, Path stands
 	Home       string      // the home they lie in, as the policy lists it
+
+	// Aliases are other names of the landing, by which links of the home lead
+	// there: a dotfiles repository's file is the start-up file that links to it.
+	Aliases []action.Path
+	// InRepository says that the landing lies in a directory that git takes,
+	// or would with one file more, for a repository's own.
+	InRepository bool
 
 	// Capability is what the action as a whole asks for. A file-write that
 	// leaves nothing at the path counts as a file-delete whatever it says.
@@ -28,9 +36,10 @@ type Change struct {
 	InSnapshotRoot bool // Real is under a snapshot root of the policy
 }
 
-// Limits is what the policy says about sizes.
+// Limits is what an owner's policy says about classes.
 type Limits struct {
-	Large int64 // bytes of one file's new content that are no longer read by a person
+	Large  int64   // bytes of one file's new content that are no longer read by a person
+	Tables *Tables // what counts; nil is the tables as they are
 }
 
 // Class is what an action amounts to.
@@ -51,13 +60,16 @@ const (
 // the capability is empty, which no policy allows.
 func Classify(changes []Change, limits Limits) Class {
 	c := Class{Reversible: len(changes) > 0, Reasons: []Reason{}}
+	if limits.Tables == nil {
+		limits.Tables = builtIn
+	}
 	for i := range changes {
 		ch := &changes[i]
 		if weight(ch.capability()) > weight(c.Capability) {
 			c.Capability = ch.capability()
 		}
 		c.Reversible = c.Reversible && ch.reversible()
-		for _, rule := range rules() {
+		for _, rule := range rules {
 			for _, r := range rule(ch, limits) {
 				r.Path = ch.Path
 				c.Reasons = append(c.Reasons, r)
@@ -110,9 +122,10 @@ func there(i *action.Image) bool { return i != nil && !i.Absent }
 // the caller.
 type rule func(*Change, Limits) []Reason
 
-func rules() []rule {
-	return []rule{deletion, capture, outside, publication, later, secrets, widened, lost, binary, large}
-}
+// rules never changes while a program runs. What others-work and
+// foreign-identity rest on is facts of a repository: they get their rules with
+// the git actions.
+var rules = [...]rule{deletion, capture, outside, publication, listed, widened, lost, binary, large}
 
 func deletion(c *Change, _ Limits) []Reason {
 	switch {
@@ -147,37 +160,14 @@ func publication(c *Change, _ Limits) []Reason {
 	return nil
 }
 
-func later(c *Change, _ Limits) []Reason {
-	out := c.listed(RunsLater, runsLater)
-	if runs(c.Old) || runs(c.New) {
-		out = append(out, Reason{Name: RunsLater, Entry: "executable", Why: "the file is a program"})
-	}
-	return out
-}
-
-func runs(i *action.Image) bool { return there(i) && i.Kind == action.Regular && i.Mode&0o111 != 0 }
-
-func secrets(c *Change, _ Limits) []Reason {
-	out := c.listed(Credentials, credentialNames)
-	if !there(c.New) {
-		return out
-	}
-	for _, m := range marks {
-		if m.appears(c.OldContent, c.NewContent) {
-			out = append(out, Reason{Name: Credentials, Entry: m.Name, Why: m.Why})
-		}
-	}
-	return out
-}
-
-// listed gives a reason for each entry of a table that holds the change's path
-// or its landing.
-func (c *Change) listed(n Name, table []Entry) []Reason {
+// listed gives a reason for each entry of the tables that holds the change.
+func listed(c *Change, l Limits) []Reason {
 	var out []Reason
-	places := placesOf(c)
-	for i := range table {
-		if e := &table[i]; e.holds(places) {
-			out = append(out, Reason{Name: n, Entry: e.Name, Why: e.Why})
+	held := l.Tables.holding(c)
+	for i, bits := range held {
+		for ; bits != 0; bits &= bits - 1 {
+			e := &l.Tables.entries[i*64+mathbits.TrailingZeros64(bits)]
+			out = append(out, Reason{Name: e.Reason, Entry: e.Name, Why: e.Why})
 		}
 	}
 	return out

@@ -48,6 +48,9 @@ const maxPaths = 16
 // sorted puts reasons in one order, each once. Of a reason that many paths give,
 // the last one listed says how many more there are.
 func sorted(rs []Reason) []Reason {
+	if len(rs) == 0 {
+		return rs
+	}
 	rank := make(map[Name]int)
 	for i, n := range Names() {
 		rank[n] = i

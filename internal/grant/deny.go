@@ -57,20 +57,23 @@ func (s Set) DeniedByContent(op Op, p string, content []byte) error {
 }
 
 // holdsPrivateKey looks for the line that opens a private key in PEM, in
-// OpenPGP armour and in the form of RFC 4716.
+// OpenPGP armour and in the form of RFC 4716. How far it looks from each
+// beginning is bounded: a file could be made of nothing else.
 func holdsPrivateKey(content []byte) bool {
-	for {
-		i := bytes.Index(content, []byte("BEGIN "))
+	const begin, label = "BEGIN ", 64
+	for at := 0; ; {
+		i := bytes.Index(content[at:], []byte(begin))
 		if i < 0 {
 			return false
 		}
-		opened := bytes.HasSuffix(bytes.TrimRight(content[:i], " "), []byte("----"))
-		content = content[i+len("BEGIN "):]
-		line := content
+		start := at + i
+		at = start + len(begin)
+		line := content[at:min(at+label, len(content))]
 		if end := bytes.IndexAny(line, "\r\n"); end >= 0 {
 			line = line[:end]
 		}
-		if opened && bytes.Contains(line, []byte("PRIVATE KEY")) {
+		dashes := bytes.TrimRight(content[max(start-8, 0):start], " ")
+		if bytes.HasSuffix(dashes, []byte("----")) && bytes.Contains(line, []byte("PRIVATE KEY")) {
 			return true
 		}
 	}

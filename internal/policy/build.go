@@ -40,6 +40,8 @@ func build(f *file, r *report) *Policy {
 	b.uids()
 	b.overlaps()
 	b.snapshotRoots()
+	b.idle()
+	b.classes()
 	return b.p
 }
 

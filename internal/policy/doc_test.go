@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"countersign/internal/classify"
 	"countersign/internal/grant"
 	"countersign/internal/ignore"
 )
@@ -24,17 +23,6 @@ func tables() map[string]string {
 			out[i] = "`" + s + "`"
 		}
 		return strings.Join(out, " ")
-	}
-	places := func(list []classify.Entry) string {
-		s := "| entry | why | patterns |\n|---|---|---|\n"
-		for _, e := range list {
-			s += fmt.Sprintf("| `%s` | %s | %s |\n", e.Name, e.Why, code(e.Patterns))
-		}
-		return s
-	}
-	marks := "| entry | what |\n|---|---|\n"
-	for _, m := range classify.MarkTable() {
-		marks += fmt.Sprintf("| `%s` | %s |\n", m.Name, m.Why)
 	}
 	deny := "| entry | why | places |\n|---|---|---|\n"
 	for _, e := range grant.DenyList() {
@@ -60,11 +48,10 @@ func tables() map[string]string {
 	for _, k := range ignore.InHome() {
 		passed += fmt.Sprintf("| `~/%s` | %s |  |\n", k.Name, k.Why)
 	}
-	return map[string]string{"passed-over": passed, "runs-later": places(classify.RunsLaterTable()), "credentials": places(classify.CredentialTable()),
-		"marks": marks, "deny": deny}
+	return map[string]string{"passed-over": passed, "deny": deny}
 }
 
-// T4, R1, R10: the reference page shows the lists as they are. Run with -update to
+// R1, R10: the reference page shows the lists as they are. Run with -update to
 // write them there.
 func TestPageTables(t *testing.T) {
 	text := readPage(t)

@@ -114,6 +114,9 @@ func (b *builder) snapshotRoots() {
 				break
 			}
 			if meet(string(root), string(p.Home)) {
+				if j := slices.IndexFunc(p.SnapshotRoots, func(o action.Path) bool { return within(o, root) }); j >= 0 {
+					b.add(item(key, i), "%q lies beneath the snapshot root %s already", s, p.SnapshotRoots[j])
+				}
 				p.SnapshotRoots = append(p.SnapshotRoots, root)
 			}
 			used = used || slices.ContainsFunc(p.Grants.Writes, func(w grant.Grant) bool { return meet(w.Root, string(root)) })

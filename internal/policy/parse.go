@@ -23,6 +23,7 @@ type file struct {
 	Agents     map[string]fileAgent  `toml:"agents"`
 	Filesystem fileFilesystem        `toml:"filesystem"`
 	Decide     fileDecide            `toml:"decide"`
+	Classify   fileClassify          `toml:"classify"`
 	Consent    fileConsent           `toml:"consent"`
 	Limits     fileLimits            `toml:"limits"`
 	Keep       fileKeep              `toml:"keep"`
@@ -62,6 +63,18 @@ type fileDecide struct {
 	GitCommit  string   `toml:"git-commit"`
 	GitDiscard string   `toml:"git-discard"`
 	Ask        []string `toml:"ask"`
+}
+
+type fileClassify struct {
+	Also   []string    `toml:"also"`
+	Except []string    `toml:"except"`
+	Entry  []fileEntry `toml:"entry"`
+}
+
+type fileEntry struct {
+	Name     *string  `toml:"name"`
+	Reason   *string  `toml:"reason"`
+	Patterns []string `toml:"patterns"`
 }
 
 type fileConsent struct {

@@ -70,13 +70,20 @@ root = "~"
 [decide]
 file-write = "ask"
 git-commit = "deny"
-ask = ["data-deletion"]
+ask = ["data-deletion", "large", "runs-later"]
+[classify]
+also = ["build-files"]
+except = ["ci"]
+[[classify.entry]]
+name = "deploy"
+reason = "runs-later"
+patterns = ["~/p/deploy/**"]
 [consent]
 expire = "90m"
 pending_per_agent = 7
 [limits]
 asked_text = "1KiB"
-large = "2TiB"
+large = "4MiB"
 [keep]
 captures = "1d"
 `)
@@ -93,9 +100,10 @@ captures = "1d"
 		"file-write":         {p.Verdicts[action.CapFileWrite], Ask},
 		"file-delete":        {p.Verdicts[action.CapFileDelete], Auto},
 		"git-commit":         {p.Verdicts[action.CapGitCommit], Deny},
-		"ask":                {p.Asks, map[classify.Name]bool{"data-deletion": true}},
+		"ask":                {p.Asks, map[classify.Name]bool{"data-deletion": true, "large": true, "runs-later": true}},
+		"classify":           {entriesAt(p, "/p/Makefile", "/p/.travis.yml", "/p/Deploy/x"), "build-files  deploy"},
 		"consent":            {p.Consent, Consent{Expire: 90 * time.Minute, PendingPerAgent: 7}},
-		"limits":             {p.Limits, Limits{AskedText: 1024, AutoBytes: 8 << 20, Large: 2 << 40}},
+		"limits":             {p.Limits, Limits{AskedText: 1024, AutoBytes: 8 << 20, Large: 4 << 20}},
 		"keep":               {p.Keep, Keep{Captures: 24 * time.Hour, Size: 5 << 30}},
 	} {
 		if fmt.Sprint(pair[0]) != fmt.Sprint(pair[1]) {
@@ -114,11 +122,32 @@ captures = "1d"
 	}
 }
 
+// entriesAt gives the entry that each path of alice's has a reason by.
+func entriesAt(p *Policy, paths ...action.Path) string {
+	var out []string
+	for _, path := range paths {
+		home := p.Persons["alice"].Home
+		c := classify.Classify([]classify.Change{{Path: home + path, Home: string(home), InSnapshotRoot: true, New: &action.Image{Mode: 0o644}}}, p.Classes())
+		entry := ""
+		for _, r := range c.Reasons {
+			entry += r.Entry
+		}
+		out = append(out, entry)
+	}
+	return strings.Join(out, " ")
+}
+
 // T5: an unknown key, a wrong type or a setting that could never act is an
 // error with its key and its line.
 func TestParseRefuses(t *testing.T) {
 	add := func(s string) string { return minimal + s }
 	swap := func(old, new string) string { return strings.Replace(minimal, old, new, 1) }
+	entry := func(name, reason, pattern string) string {
+		if name != "" {
+			name = fmt.Sprintf("name = %q\n", name)
+		}
+		return add("[[classify.entry]]\n" + name + fmt.Sprintf("reason = %q\npatterns = [\"%s\"]\n", reason, pattern))
+	}
 	for _, c := range []struct {
 		name, text string
 		line       int
@@ -206,6 +235,39 @@ func TestParseRefuses(t *testing.T) {
 		{"a size past 63 bits", add("[keep]\nsize = \"99999999TiB\"\n"), 13, "keep.size"},
 		{"more text than can be answered for", add("[limits]\nasked_text = \"65KiB\"\n"), 13, "limits.asked_text"},
 		{"more than a frame carries", add("[limits]\nauto_bytes = \"9MiB\"\n"), 13, "limits.auto_bytes"},
+		{"a person's reads that grant nothing", swap("[[persons.alice.read]]\nroot = \"~\"\n[[persons.alice.write]]\nroot = \"~/projects\"\n", ""), 7, "agents.claude.persons"},
+		{"a person twice", swap(`["alice"]`, `["alice", "alice"]`), 11, "agents.claude.persons[1]"},
+		{"an owner twice", swap("uid = 1000", "uid = 1000\nowners = [\"alice\", \"alice\"]"), 4, "persons.alice.owners[1]"},
+		{"a pattern twice", swap("root = \"~/projects\"", "root = \"~/projects\"\nignore = [\"a\", \"a\"]"), 9, "persons.alice.write[0].ignore[1]"},
+		{"an include of what is denied", swap("root = \"~\"\n", "root = \"~\"\ninclude = [\"**\", \".ssh/**\"]\n"), 7, "persons.alice.read[0].include[1]"},
+		{"an include of one denied file", swap("root = \"~\"\n", "root = \"~\"\ninclude = [\"**\", \"a/.env\"]\n"), 7, "persons.alice.read[0].include[1]"},
+		{"an include under .git, for writing", swap("root = \"~/projects\"", "root = \"~/projects\"\ninclude = [\"a/.git/*\", \"*\"]"), 9, "persons.alice.write[0].include[0]"},
+		{"an include that a nested grant speaks for", swap("[[persons.alice.write]]", "include = [\"*\", \"notes/x/*\"]\n[[persons.alice.read]]\nroot = \"~/notes\"\n[[persons.alice.write]]"), 7, "persons.alice.read[0].include[1]"},
+		{"a snapshot root twice", add("[filesystem]\nsnapshot_roots = [\"~\", \"~\"]\n"), 13, "filesystem.snapshot_roots[1]"},
+		{"a snapshot root beneath another", add("[filesystem]\nsnapshot_roots = [\"~\", \"~/projects/a\"]\n"), 13, "filesystem.snapshot_roots[1]"},
+		{"an exception twice", add("[filesystem]\ndeny_except = [\"ssh\", \"ssh\"]\n"), 13, "filesystem.deny_except[1]"},
+		{"an exception that nothing reaches", swap("root = \"~\"", "root = \"~/projects\"") + "[filesystem]\ndeny_except = [\"env\", \"ssh\"]\n", 13, "filesystem.deny_except[1]"},
+		{"a reason twice", add("[decide]\nask = [\"large\", \"large\"]\n"), 13, "decide.ask[1]"},
+		{"a reason that never stands", add("[decide]\nask = [\"large\", \"publication\"]\n"), 13, "decide.ask[1]"},
+		{"a bound whose reason does not ask", add("[decide]\nask = [\"runs-later\"]\n[limits]\nlarge = \"1KiB\"\n"), 15, "limits.large"},
+		{"a bound over every file", add("[limits]\nlarge = \"17MiB\"\n"), 13, "limits.large"},
+		{"an entry that counts already", add("[classify]\nalso = [\"build-files\", \"ci\"]\n"), 13, "classify.also[1]"},
+		{"an entry that does not count", add("[classify]\nexcept = [\"ci\", \"build-files\"]\n"), 13, "classify.except[1]"},
+		{"an entry that is not there", add("[classify]\nexcept = [\"ic\"]\n"), 13, "classify.except[0]"},
+		{"another that is not there", add("[classify]\nalso = [\"\"]\n"), 13, "classify.also[0]"},
+		{"an entry twice", add("[classify]\nexcept = [\"ci\", \"ci\"]\n"), 13, "classify.except[1]"},
+		{"an entry whose reason does not ask", add("[decide]\nask = [\"credentials\"]\n[classify]\nexcept = [\"npm-token\", \"ci\"]\n"), 15, "classify.except[1]"},
+		{"an own entry without a name", entry("", "runs-later", "**/a"), 12, "classify.entry[0]"},
+		{"an own entry that is no name", entry("a b", "runs-later", "**/a"), 13, "classify.entry[0].name"},
+		{"an own entry of a name that is taken", entry("ci", "runs-later", "**/a"), 13, "classify.entry[0].name"},
+		{"two own entries of one name", entry("a", "runs-later", "**/a") + "[[classify.entry]]\nname = \"a\"\nreason = \"runs-later\"\npatterns = [\"**/a\"]\n", 17, "classify.entry[1].name"},
+		{"an own entry of another reason", entry("a", "large", "**/a"), 14, "classify.entry[0].reason"},
+		{"an own entry without patterns", add("[[classify.entry]]\nname = \"a\"\nreason = \"runs-later\"\npatterns = []\n"), 15, "classify.entry[0].patterns"},
+		{"a pattern without a beginning", entry("a", "runs-later", "deploy/**"), 15, "classify.entry[0].patterns[0]"},
+		{"a pattern that no write reaches", entry("a", "runs-later", "~/notes/**"), 15, "classify.entry[0].patterns[0]"},
+		{"a pattern that is denied", entry("a", "runs-later", "~/projects/.git/**"), 15, "classify.entry[0].patterns[0]"},
+		{"a pattern twice in an entry", entry("a", "runs-later", "**/a\", \"**/a"), 15, "classify.entry[0].patterns[1]"},
+		{"too many entries", add(strings.Repeat("[[classify.entry]]\n", classify.MaxOwn+1)), 12, "classify.entry"},
 		{"a time too long", add("[keep]\ncaptures = \"999999999999d\"\n"), 13, "keep.captures"},
 	} {
 		p, err := Parse([]byte(c.text))

@@ -25,6 +25,8 @@ type Policy struct {
 	Limits   Limits
 	Keep     Keep
 
+	tables *classify.Tables // what counts as running later and as credentials
+
 	lines lines // where each key stands, to name the line that decided
 }
 

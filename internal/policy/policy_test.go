@@ -17,6 +17,7 @@ const two = minimal + `[persons.bob]
 uid = 1001
 home = "/home/bob"
 owners = ["bob", "alice"]
+read = [{ root = "~" }]
 [agents.codex]
 uid = 971
 persons = ["bob"]

@@ -74,7 +74,7 @@ func rows() []row {
 		{"cmd/reader", "confine daemon facts fileread gitread gitrun policy protocol refusal repo wire", "one room for one process"},
 		{"cmd/scribe", "confine daemon facts gitrun policy protocol refusal stage wire", "one room for one process"},
 		{"cmd/keeper", "broker confine daemon policy protocol refusal wire", "one room for one process"},
-		{"cmd/countersign", "accounts action consent demo notify policy prompt protocol refusal screen show terminal up visible wire/client", "one room for one process"},
+		{"cmd/countersign", "accounts action classify consent demo notify policy prompt protocol refusal screen show terminal up visible wire/client", "one room for one process"},
 	}
 }
 

@@ -69,7 +69,6 @@ in
             "data-deletion"
             "not-captured"
             "outside-snapshot"
-            "publication"
             "runs-later"
             "credentials"
             "permissions-widened"
@@ -78,6 +77,17 @@ in
             "large"
             "others-work"
             "foreign-identity"
+          ];
+        };
+        classify = {
+          also = [ "build-files" ];
+          except = [ "nix-shell" ];
+          entry = [
+            {
+              name = "deploy";
+              reason = "runs-later";
+              patterns = [ "**/deploy/**" ];
+            }
           ];
         };
         consent = {

@@ -1,0 +1,67 @@
+package classify
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// BenchmarkClassify is one change of 10 KiB, as the keeper judges it: the whole
+// file before and after.
+func BenchmarkClassify(b *testing.B) {
+	line := "\tif err := store.Write(ctx, key_of(name), value); err != nil { return fmt.Errorf(\"writing %s-%d: %w\", name, n, err) }\n"
+	was := strings.Repeat(line, 10<<10/len(line))
+	for name, change := range map[string]func(*Change){
+		"Edit": func(c *Change) {
+			put(was[:5000] + "x" + was[5000:])(c)
+			c.OldContent, c.Old = []byte(was), image([]byte(was), 0o644)
+		},
+		"New": func(c *Change) { born(c); put(was)(c) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			changes := []Change{edit(func(c *Change) {
+				c.Path, c.Real = home+"/projects/server/internal/store/write_test.go", home+"/projects/server/internal/store/write_test.go"
+				change(c)
+			})}
+			b.ReportAllocs()
+			for b.Loop() {
+				Classify(changes, Limits{Large: 256 << 10})
+			}
+		})
+	}
+}
+
+// BenchmarkHostile is content made to be slow to judge; x-linear is what 16
+// times as much of it costs, divided by 16: 1 for what is linear.
+func BenchmarkHostile(b *testing.B) {
+	secret := "gl" + "pat-"
+	for name, piece := range map[string]string{
+		"Beginnings": "----BEGIN ", "Keys": "----BEGIN PRIVATE KEY----END", "Leads": secret, "LeadsApart": secret + " ",
+		"Sections": "[a]", "Headers": "[core]\n", "Brackets": "[", "Quotes": "[a \"", "Lines": "\n", "Modelines": "vim: ", "Underscores": "_", "JSON": "[",
+	} {
+		b.Run(name, func(b *testing.B) {
+			cost := func(n int) time.Duration {
+				text := bytes.Repeat([]byte(piece), n/len(piece))
+				c := edit(put(string(text)))
+				c.Path, c.Real = home+"/p/package.json", home+"/p/package.json"
+				c.OldContent = append([]byte("old "), bytes.Repeat([]byte(piece), n/len(piece)/2)...)
+				changes := []Change{c}
+				best := time.Duration(1 << 62)
+				for range 3 {
+					begin := time.Now()
+					Classify(changes, Limits{Large: 1})
+					best = min(best, time.Since(begin))
+				}
+				return best
+			}
+			var small, large time.Duration
+			for b.Loop() {
+				small, large = small+cost(256<<10), large+cost(4<<20)
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(float64(large)/float64(small)/16, "x-linear")
+			b.ReportMetric(float64(large.Microseconds())/float64(b.N)/4/1000, "ms/MiB")
+		})
+	}
+}

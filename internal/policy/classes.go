@@ -1,0 +1,141 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"countersign/internal/classify"
+	"countersign/internal/grant"
+)
+
+// Classes is what classify is told of this policy.
+func (p *Policy) Classes() classify.Limits {
+	return classify.Limits{Large: p.Limits.Large, Tables: p.tables}
+}
+
+// maxPatterns bounds the patterns of one entry of the owner's own.
+const maxPatterns = 64
+
+// classes reads what the policy changes of the tables of classify. It comes
+// last: a pattern is held to the grants.
+func (b *builder) classes() {
+	const also, except = "classify.also", "classify.except"
+	f := b.f.Classify
+	own := classify.Owner{Also: f.Also, Except: f.Except}
+	before := len(b.found)
+	b.twice(also, f.Also)
+	b.twice(except, f.Except)
+	for i, name := range f.Also {
+		if e, ok := b.entry(item(also, i), name); ok && !e.Quiet {
+			b.add(item(also, i), "the entry %s counts already", name)
+		}
+	}
+	for i, name := range f.Except {
+		if e, ok := b.entry(item(except, i), name); ok && e.Quiet {
+			b.add(item(except, i), "the entry %s does not count unless classify.also has it", name)
+		}
+	}
+	if len(f.Entry) > classify.MaxOwn {
+		b.add("classify.entry", "there are over %d", classify.MaxOwn)
+	}
+	for i, e := range f.Entry {
+		own.Entries = append(own.Entries, b.ownEntry(item("classify.entry", i), e, own.Entries))
+	}
+	if len(b.found) > before {
+		return
+	}
+	var err error
+	if b.p.tables, err = classify.New(own); err != nil {
+		b.add("classify", "%s", why(err))
+	}
+}
+
+// entry gives the entry that a list names, and refuses one whose reason does
+// not ask: to change it would change nothing.
+func (b *builder) entry(key, name string) (classify.Entry, bool) {
+	e, ok := classify.Find(name)
+	switch {
+	case !ok:
+		b.add(key, "there is no entry %q; docs/classification.md has them all", name)
+	case !b.p.Asks[e.Reason]:
+		b.add(key, "decide.ask does not have %q, so no entry of it could ask", e.Reason)
+		ok = false
+	}
+	return e, ok
+}
+
+// ownEntry reads an entry of the owner's own.
+func (b *builder) ownEntry(at string, f fileEntry, earlier []classify.Entry) classify.Entry {
+	e := classify.Entry{Why: "the owner's policy names it"}
+	b.text(at, "name", f.Name, func(s string) {
+		e.Name = s
+		_, known := classify.Find(s)
+		switch {
+		case CheckName(s) != nil:
+			b.add(at+".name", "%s", why(CheckName(s)))
+		case known || slices.ContainsFunc(earlier, func(o classify.Entry) bool { return o.Name == s }):
+			b.add(at+".name", "there is an entry %s already", s)
+		}
+	})
+	b.text(at, "reason", f.Reason, func(s string) {
+		e.Reason = classify.Name(s)
+		switch {
+		case e.Reason != classify.RunsLater && e.Reason != classify.Credentials:
+			b.add(at+".reason", "it is %s or %s: the other reasons are about no place", classify.RunsLater, classify.Credentials)
+		case !b.p.Asks[e.Reason]:
+			b.add(at+".reason", "decide.ask does not have %q, so it could never ask", s)
+		}
+	})
+	if len(f.Patterns) == 0 || len(f.Patterns) > maxPatterns {
+		b.add(at+".patterns", "it has 1 to %d patterns", maxPatterns)
+	}
+	b.twice(at+".patterns", f.Patterns)
+	for i, p := range f.Patterns {
+		if reason := classify.CheckPattern(p); reason != "" {
+			b.add(item(at+".patterns", i), "%s", reason)
+		} else if reason := b.unreached(p); reason != "" {
+			b.add(item(at+".patterns", i), "%s", reason)
+		}
+	}
+	e.Patterns = f.Patterns
+	return e
+}
+
+// text reads a string that has to be there.
+func (b *builder) text(at, key string, s *string, read func(string)) {
+	if s == nil {
+		b.add(at, "its %s is missing", key)
+		return
+	}
+	read(*s)
+}
+
+// unreached says why no write could ever land where a pattern of a home
+// matches, or gives the empty string.
+func (b *builder) unreached(pattern string) string {
+	rest, inHome := strings.CutPrefix(pattern, "~/")
+	if !inHome {
+		return ""
+	}
+	outside, forbidden := true, ""
+	for _, p := range b.p.Persons {
+		path, whole := literal(string(p.Home), rest)
+		if p.Home == "" || !slices.ContainsFunc(p.Grants.Writes, func(g grant.Grant) bool { return g.Root == "" || meetFolded(g.Root, path) }) {
+			outside = outside && p.Home != ""
+			continue
+		}
+		outside = false
+		err := forbiddenBeneath(p, grant.Write, path, whole)
+		if err == nil {
+			return ""
+		}
+		forbidden = "nothing is written there: " + why(err)
+	}
+	if outside {
+		return "it lies outside every write grant of every person"
+	}
+	return forbidden
+}
+
+// meetFolded is meet for names of any case, as patterns of classify are.
+func meetFolded(a, c string) bool { return meet(strings.ToLower(a), strings.ToLower(c)) }
