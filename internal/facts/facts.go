@@ -12,6 +12,7 @@ package facts
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -112,8 +113,13 @@ func (f Finder) judgeLanding(op grant.Op, found *Found, realHome string) error {
 		if _, done := roots[g.Root]; done {
 			continue
 		}
-		if at, err := patience.Where(g.Root); err == nil {
+		at, err := patience.Where(g.Root)
+		switch {
+		case err == nil:
 			roots[g.Root] = at
+		case errors.Is(err, unix.ETIMEDOUT) && isLink(patience, g.Root):
+			// Where it leads is not known, and there it would hold.
+			return refusal.New(refusal.Unavailable, what, "the grant of %s does not answer, and may cover it", action.Path(g.Root))
 		}
 	}
 	landed, err := f.Grants.Resolved(realHome, roots).Judge(op, real)
@@ -124,6 +130,17 @@ func (f Finder) judgeLanding(op grant.Op, found *Found, realHome string) error {
 		return refusal.New(refusal.NotGranted, what, "it lands under another grant than it was asked for under")
 	}
 	return refusal.About(what, f.Grants.Forbidden(op, string(found.Real)))
+}
+
+// isLink says whether the last name of a path is known to be a symbolic link,
+// without asking what is mounted there.
+func isLink(patience *beneath.Patience, path string) bool {
+	link := make(chan bool, 1)
+	answered := patience.Try("the link "+path, func() {
+		_, err := unix.Readlink(path, make([]byte, 1))
+		link <- err == nil
+	}, func() {})
+	return answered && <-link
 }
 
 // Look says what stands at a found place now. The file, open for reading, is

@@ -332,3 +332,25 @@ func TestAttributesAreBounded(t *testing.T) {
 		t.Errorf("%q, %q, %v", kept, lost, err)
 	}
 }
+
+// R3 S3: where a grant's root is a link to what does not answer, nobody can say
+// whether that grant covers a path: it is refused. A root that is no link holds
+// where it is listed, and holds up nobody.
+func TestSilentLink(t *testing.T) {
+	testas.Root(t)
+	home := t.TempDir()
+	must(t, os.Mkdir(home+"/silent", 0o755), os.Symlink("silent/deep", home+"/link"), os.WriteFile(home+"/f", []byte("text"), 0o644))
+	fd, err := unix.Open("/dev/fuse", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Skipf("no FUSE here: %v", err)
+	}
+	must(t, unix.Mount("silent", home+"/silent", "fuse", 0, fmt.Sprintf("fd=%d,rootmode=40000,user_id=0,group_id=0", fd)))
+	defer unix.Unmount(home+"/silent", unix.MNT_DETACH)
+	defer unix.Close(fd) // whoever waits is told so
+	for name, code := range map[string]refusal.Code{"silent/deep": "", "link": refusal.Unavailable} {
+		f := finder(home, grant.Grant{Root: home, MaxFileSize: 1 << 20}, grant.Grant{Root: home + "/" + name})
+		if _, err := look(f, grant.Read, home+"/f"); code == "" && err != nil || code != "" && !refusal.Is(err, code) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
