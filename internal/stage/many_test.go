@@ -325,19 +325,19 @@ func TestLastIsMetFirst(t *testing.T) {
 			h.put(f, "old", 0o644)
 		}
 		in := h.intent(all(h.write("a", "new"), h.delete("b"), h.write("c", "new")))
-		var exchanges []action.Path
-		h.step = func(s Step, p action.Path) error {
-			if s == Hold && name != "full disk" && len(exchanges) == 0 {
-				exchanges = append(exchanges, "spoilt")
+		spoilt := name == "full disk"
+		if spoilt {
+			c.spoil(h)
+		}
+		h.step = func(s Step, _ action.Path) error {
+			if s == Hold && !spoilt {
+				spoilt = true
 				c.spoil(h)
 			}
 			if s == Exchange {
 				return errors.New("something was exchanged")
 			}
 			return nil
-		}
-		if name == "full disk" {
-			c.spoil(h)
 		}
 		h.refused(in, c.code)
 		if name == "staged, swapped" {
