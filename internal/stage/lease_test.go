@@ -39,7 +39,7 @@ func TestInUse(t *testing.T) {
 			h.holds(map[string]string{"f": "old"})
 			tries = 0
 			h.cfg.Lease = func(file *os.File) error {
-				if tries++; tries == leaseTries {
+				if tries++; tries == 2 {
 					f.Close()
 				}
 				return setLease(file)
@@ -138,6 +138,51 @@ func TestDisplacedFileInUse(t *testing.T) {
 			}
 		}
 	}
+}
+
+// S14 S19: who has opened a new file for writing before it is taken back, and
+// writes only afterwards, finds what they wrote at the name.
+func TestNewFileIsWrittenLater(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	h := newHome(t)
+	h.put("a", "old", 0o644)
+	h.put("b", "old", 0o644)
+	in := h.intent(all(h.write("a", "new"), h.write("b", "new")))
+	ended, written := make(chan bool), make(chan error, 1)
+	h.step = func(s Step, p action.Path) error {
+		if s != Exchange || p != in.Facts[1].Path {
+			return nil
+		}
+		ino, opened := h.stat("a").Ino, make(chan bool)
+		go func() {
+			f, err := os.OpenFile(h.path("a"), os.O_WRONLY, 0)
+			close(opened)
+			<-ended
+			if err == nil {
+				_, err = f.WriteString("NEW")
+				err = errors.Join(err, f.Close())
+			}
+			written <- err
+		}()
+		for waits := true; waits && !breaking(t, ino); time.Sleep(time.Millisecond) {
+			select {
+			case <-opened: // nobody kept it from it
+				waits = false
+			default:
+			}
+		}
+		return unix.EIO
+	}
+	out, files, err := h.Carry(in)
+	close(ended)
+	must(t, <-written)
+	if err != nil || out.Changes[0].Did != protocol.Overtaken {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	h.keptAside(out, files, "old")
+	h.holds(map[string]string{"a": "NEW", "b": "old", beside: "old"})
 }
 
 // S14 S19: a new file that somebody opens for writing while the change may still

@@ -311,6 +311,9 @@ func TestLastIsMetFirst(t *testing.T) {
 		}, refusal.DiskFull},
 		"changed": {func(h *home) { h.renameOver("c", "theirs") }, refusal.Changed},
 		"gone":    {func(h *home) { must(h.T, os.Remove(h.path("c"))) }, refusal.Changed},
+		"staged, swapped": {func(h *home) {
+			must(h.T, os.Remove(h.path(besides(2))), os.WriteFile(h.path(besides(2)), []byte("a stranger's"), 0o644))
+		}, refusal.Changed},
 		"in use": {func(h *home) {
 			f, err := os.OpenFile(h.path("c"), os.O_WRONLY, 0)
 			must(h.T, err)
@@ -322,10 +325,13 @@ func TestLastIsMetFirst(t *testing.T) {
 			h.put(f, "old", 0o644)
 		}
 		in := h.intent(all(h.write("a", "new"), h.delete("b"), h.write("c", "new")))
-		var exchanges []action.Path
-		h.step = func(s Step, p action.Path) error {
-			if s == Hold && name != "full disk" && len(exchanges) == 0 {
-				exchanges = append(exchanges, "spoilt")
+		spoilt := name == "full disk"
+		if spoilt {
+			c.spoil(h)
+		}
+		h.step = func(s Step, _ action.Path) error {
+			if s == Hold && !spoilt {
+				spoilt = true
 				c.spoil(h)
 			}
 			if s == Exchange {
@@ -333,10 +339,10 @@ func TestLastIsMetFirst(t *testing.T) {
 			}
 			return nil
 		}
-		if name == "full disk" {
-			c.spoil(h)
-		}
 		h.refused(in, c.code)
+		if name == "staged, swapped" {
+			must(t, os.Remove(h.path(besides(2)))) // theirs
+		}
 		if got, err := os.ReadFile(h.path("a")); err != nil || string(got) != "old" || len(h.leftover()) > 0 {
 			t.Errorf("%s: %q, %v, %v", name, got, err, h.leftover())
 		}

@@ -148,6 +148,7 @@ func TestIntentMustHold(t *testing.T) {
 		"an empty result":   {func(in *protocol.Intent) { in.Results[0] = action.Image{} }, refusal.BadRequest},
 		"both results":      {func(in *protocol.Intent) { in.Results[0].Absent = true }, refusal.BadRequest},
 		"another's fact":    {func(in *protocol.Intent) { in.Facts[0].Path += "x" }, refusal.BadRequest},
+		"an unclean place":  {func(in *protocol.Intent) { in.Facts[0].Follows = in.Facts[0].Path.Dir() + "/../f" }, refusal.BadRequest},
 		"no staged name":    {func(in *protocol.Intent) { in.Staged = nil }, refusal.BadRequest},
 		"a path for a name": {func(in *protocol.Intent) { in.Staged[0] = "../" + beside }, refusal.BadRequest},
 		"a line behind it":  {func(in *protocol.Intent) { in.Staged[0] = beside + "\n" }, refusal.BadRequest},

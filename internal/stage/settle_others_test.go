@@ -142,3 +142,22 @@ func TestSettleWaitsForParents(t *testing.T) {
 		t.Errorf("settled: %+v", out)
 	}
 }
+
+// S12 S19: where it cannot be told how far several files came, since an old one
+// is gone that others may have taken, what was staged is removed all the same.
+func TestSettleRemovesWhatWasStaged(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	h := newHome(t)
+	h.put("a", "old", 0o640)
+	h.put("b", "old", 0o640)
+	in := h.intent(all(h.delete("a"), h.write("b", "new")))
+	h.put(besides(1), "ne", 0o600)
+	must(t, os.Remove(h.path("a")))
+	out, files, err := h.Settle(in)
+	if err != nil || out.Result != protocol.Unknown || len(files) > 0 || out.Changes[0].Did != protocol.Deleted || out.Changes[1].Did != protocol.Untouched {
+		t.Errorf("%+v, %v", out, err)
+	}
+	h.holds(map[string]string{"b": "old"})
+}

@@ -64,6 +64,7 @@ func TestSettle(t *testing.T) {
 		"replace, zeros behind":      {"replace", func(h *home) { h.staged("n\x00\x00", 0o640) }, protocol.NotLanded, files{"f": "old"}, ""},
 		"replace, another's aside":   {"replace", func(h *home) { h.staged("theirs", 0o644) }, protocol.Unknown, files{"f": "old", beside: "theirs"}, ""},
 		"replace, longer aside":      {"replace", func(h *home) { h.staged("new, and more", 0o640) }, protocol.Unknown, files{"f": "old", beside: "new, and more"}, ""},
+		"replace, zeros beyond":      {"replace", func(h *home) { h.staged("new\x00", 0o640) }, protocol.Unknown, files{"f": "old", beside: "new\x00"}, ""},
 		"edit, half staged":          {"edit", func(h *home) { h.staged("ne", 0o600) }, protocol.NotLanded, files{"f": "old"}, ""},
 		"edit, another's aside":      {"edit", func(h *home) { h.staged("theirs", 0o600) }, protocol.Unknown, files{"f": "old", beside: "theirs"}, ""},
 		"edit, exchanged":            {"edit", swapped, protocol.Landed, files{"f": "new"}, ""},
@@ -216,9 +217,13 @@ func TestSettleElsewhere(t *testing.T) {
 		must(t, os.Mkdir(h.path("dir"), 0o755))
 		h.put("dir/f", "old", 0o644)
 		in := h.intent(h.write("dir/f", "new"))
+		gone := h.intent(h.delete("dir/f"))
 		h.staged("new", 0o644)
 		h.rename(beside, "dir/"+beside)
 		move(h)
+		if out, _, err := h.Settle(gone); err != nil || out.Result != protocol.Unknown {
+			t.Errorf("%s: a delete: %+v, %v", name, out, err)
+		}
 		out, _, err := h.Settle(in)
 		if err != nil || out.Result != protocol.Unknown {
 			t.Errorf("%s: %+v, %v", name, out, err)
