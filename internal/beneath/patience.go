@@ -26,7 +26,7 @@ const (
 // more is tried there: f is not begun, and late is called at once.
 func (p *Patience) Try(place string, f, late func()) bool {
 	p.mu.Lock()
-	tooMany := p.silent[place] || len(p.silent) == maxSilent
+	tooMany := p.silent[place] || len(p.silent) >= maxSilent
 	p.mu.Unlock()
 	if tooMany {
 		late()

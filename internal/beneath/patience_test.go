@@ -24,3 +24,15 @@ func TestPatience(t *testing.T) {
 	for !p.Try("silent", func() {}, func() {}) {
 	}
 }
+
+// R3: the bound of places at which calls hang holds where several calls came to
+// it at once and went over it.
+func TestPatienceIsBounded(t *testing.T) {
+	p := Patience{silent: make(map[string]bool)}
+	for i := range maxSilent + 1 {
+		p.silent[string(rune('a'+i))] = true
+	}
+	if p.Try("one more", func() { t.Error("tried") }, func() {}) {
+		t.Error("it answered")
+	}
+}

@@ -60,10 +60,17 @@ func realPath(fd int) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("asking where a directory is: %w", err)
 	}
-	if !strings.HasPrefix(p, "/") || strings.HasSuffix(p, " (deleted)") {
+	if !strings.HasPrefix(p, "/") || strings.HasSuffix(p, " (deleted)") && !isAt(fd, p) {
 		return "", fmt.Errorf("asking where a directory is: %w", unix.ENOENT)
 	}
 	return p, nil
+}
+
+// isAt says whether a handle's directory stands at a path: one may be called
+// what the kernel calls a directory that was removed.
+func isAt(fd int, path string) bool {
+	var is, at unix.Stat_t
+	return unix.Fstat(fd, &is) == nil && unix.Lstat(path, &at) == nil && identity{is.Dev, is.Ino} == identity{at.Dev, at.Ino}
 }
 
 // openat2 tries again where the kernel saw a rename on the way and could not

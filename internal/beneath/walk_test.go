@@ -122,3 +122,20 @@ func TestNames(t *testing.T) {
 		t.Errorf("a link: %q, %v", b, err)
 	}
 }
+
+// R2 S2: a directory that is named as the kernel names removed ones is found, and
+// one that was removed is not.
+func TestOddlyNamedDirectory(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Mkdir(dir+"/odd (deleted)", 0o755), os.Mkdir(dir+"/gone", 0o755))
+	r := open(t, dir)
+	p, err := r.Find("it", "odd (deleted)/f", Options{})
+	must(t, err)
+	defer p.Close()
+	gone, err := os.Open(dir + "/gone")
+	must(t, err, os.Remove(dir+"/gone"))
+	defer gone.Close()
+	if at, err := realPath(int(gone.Fd())); err == nil {
+		t.Errorf("what was removed is at %s", at)
+	}
+}

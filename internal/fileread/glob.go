@@ -3,8 +3,11 @@ package fileread
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"countersign/internal/action"
 	"countersign/internal/grant"
@@ -125,11 +128,27 @@ func (g *globbing) everywhere(ctx context.Context, text string, after action.Pat
 		if at.Root != from {
 			here = ""
 		}
+		if _, err := g.f.patience.Where(at.Root); err != nil { // named by nobody: it holds up and refuses nothing else
+			if !errors.Is(err, unix.ENOENT) {
+				g.miss(at.Root, err)
+			}
+			continue
+		}
 		if err := g.beneath(ctx, at.Root, text, here, true); err != nil && !nothingThere(err) {
 			return err
 		}
 	}
 	return nil
+}
+
+// miss notes a grant whose root cannot be walked.
+func (g *globbing) miss(root string, err error) {
+	if len(g.res.Missed) == maxTold {
+		g.res.MissedMore++
+		return
+	}
+	r := refusal.As(directoryRefused(root, err))
+	g.res.Missed = append(g.res.Missed, protocol.Missed{Path: action.Path(root), Code: r.Code, Why: r.Why})
 }
 
 // nothingThere says that a grant has no place where a pattern's beginning

@@ -109,3 +109,16 @@ func TestGlobPrunes(t *testing.T) {
 		}
 	}
 }
+
+// R3 R8: a grant whose root cannot be walked is told, and keeps no other from
+// being searched by a glob that names none.
+func TestGlobRootMissed(t *testing.T) {
+	home := t.TempDir()
+	put(t, home, "file", "g/a.go")
+	f := granting(t, home, grant.Grant{Root: home + "/file"}, grant.Grant{Root: home + "/g"}, grant.Grant{Root: home + "/none"})
+	res, err := f.Glob(context.Background(), protocol.GlobParams{Pattern: "*.go"})
+	must(t, err)
+	if len(res.Matches) != 1 || len(res.Missed) != 1 || res.Missed[0].Path != action.Path(home+"/file") {
+		t.Errorf("%+v", res)
+	}
+}

@@ -1,6 +1,7 @@
 package fileread
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -25,7 +26,10 @@ import (
 // directory in those places, and anew into those that changed. Calls do not
 // wait for one another; what one finds out the next one starts from. Its zero
 // value is ready.
-type secretPlaces struct{ last atomic.Pointer[secrets] }
+type secretPlaces struct {
+	last  atomic.Pointer[secrets]
+	names int // most names looked at in one directory; 0 is maxSecretFiles
+}
 
 // The bounds of what is kept. Where a home holds more, it cannot tell,
 // and a file with several names is refused.
@@ -48,6 +52,7 @@ type secretDir struct {
 	stamp stamp
 	files map[identity]bool
 	dirs  []way
+	more  bool // there are more names in it than were looked at
 	fresh bool // it had changed so shortly before that a later change might not show
 }
 
@@ -92,7 +97,7 @@ func (s *secretPlaces) look(ctx context.Context, set grant.Set) (*secrets, error
 		}
 		w := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		d, err := lookInto(ctx, root, w, before.dirs[w.rel], buf)
+		d, err := lookInto(ctx, root, w, before.dirs[w.rel], buf, cmp.Or(s.names, maxSecretFiles))
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +108,7 @@ func (s *secretPlaces) look(ctx context.Context, set grant.Set) (*secrets, error
 		now.dirs[w.rel] = d
 		files += len(d.files)
 		todo = append(todo, d.dirs...)
-		now.whole = len(now.dirs) <= maxSecretDirs && files <= maxSecretFiles
+		now.whole = !d.more && len(now.dirs) <= maxSecretDirs && files <= maxSecretFiles
 	}
 	if same && len(now.dirs) == len(before.dirs) && before.all != nil {
 		return before, nil
@@ -125,7 +130,7 @@ func (s *secrets) merge() map[identity]bool {
 // lookInto gives what is in a directory: as it was known, where that still
 // holds; nil where there is nothing that could be looked into. What the person
 // may not read, nobody reads for them.
-func lookInto(ctx context.Context, root *beneath.Root, w way, known *secretDir, buf []byte) (*secretDir, error) {
+func lookInto(ctx context.Context, root *beneath.Root, w way, known *secretDir, buf []byte, most int) (*secretDir, error) {
 	d, err := root.OpenDirectory(w.rel, beneath.Options{})
 	if err != nil {
 		return nil, nil
@@ -140,11 +145,11 @@ func lookInto(ctx context.Context, root *beneath.Root, w way, known *secretDir, 
 	if known != nil && known.stamp == is && !known.fresh {
 		return known, nil
 	}
-	names, more, err := d.Names(ctx, buf, maxSecretFiles)
-	if err != nil || more {
+	names, more, err := d.Names(ctx, buf, most)
+	if err != nil {
 		return nil, errors.Join(err, ctx.Err())
 	}
-	out := &secretDir{stamp: is, files: make(map[identity]bool), fresh: at.UnixNano()-max(info.Mtime, info.Ctime) < int64(shortly)}
+	out := &secretDir{stamp: is, more: more, files: make(map[identity]bool), fresh: at.UnixNano()-max(info.Mtime, info.Ctime) < int64(shortly)}
 	for _, name := range names {
 		secret, rest := w.leads(name.Name)
 		if !secret && len(rest) == 0 {

@@ -93,17 +93,34 @@ func TestSecretsAreKept(t *testing.T) {
 	defer root.Close()
 	known, ssh := *first.dirs[".ssh"], way{rel: ".ssh"}
 	for _, known.fresh = range []bool{true, false} {
-		d, err := lookInto(context.Background(), root, ssh, &known, make([]byte, readBuffer))
+		d, err := lookInto(context.Background(), root, ssh, &known, make([]byte, readBuffer), 9)
 		if err != nil || (d == &known) == known.fresh {
 			t.Errorf("changed shortly before: %v; looked into again: %v, %v", known.fresh, d != &known, err)
 		}
 	}
 	put(t, home, ".ssh/now")
-	if d, err := lookInto(context.Background(), root, ssh, nil, make([]byte, readBuffer)); err != nil || !d.fresh {
+	if d, err := lookInto(context.Background(), root, ssh, nil, make([]byte, readBuffer), 9); err != nil || !d.fresh {
 		t.Errorf("%+v, %v", d, err)
 	}
 	first.whole = false
 	if err := first.refuse("x", identity{1, 1}); !refusal.Is(err, refusal.Denied) {
 		t.Errorf("what cannot be told: %v", err)
+	}
+}
+
+// R4: a place that holds more names than are looked at is not taken for one that
+// holds none: then a file with several names is refused.
+func TestSecretsTooMany(t *testing.T) {
+	home := t.TempDir()
+	put(t, home, ".ssh/a", ".ssh/b")
+	for most, whole := range map[int]bool{1: false, 2: true} {
+		s := secretPlaces{names: most}
+		for range 2 { // the second knows what the first found
+			found, err := s.look(context.Background(), grant.Set{Home: home})
+			must(t, err)
+			if err := found.refuse("x", identity{1, 1}); (err == nil) != whole {
+				t.Errorf("two names, and %d looked at: %v", most, err)
+			}
+		}
 	}
 }
