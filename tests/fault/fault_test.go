@@ -179,7 +179,7 @@ func (r *rig) hold(f fault) *trace {
 			continue
 		}
 		s := r.now()
-		if s.quiet(); s.sockets() < 2 { // it was another that answered, and is about to end
+		if s.quiet(); s.sockets() <= r.idle { // it was another that answered, and is about to end
 			continue
 		}
 		t, err := hold(int(s), f)

@@ -43,6 +43,7 @@ type rig struct {
 	t       *testing.T
 	socket  *os.File // the listening socket
 	program string
+	idle    int         // sockets that a scribe has which nobody called yet
 	ready   chan scribe // the one that stands ready
 
 	mu      sync.Mutex
@@ -70,6 +71,7 @@ func newRig(t *testing.T) *rig {
 	t.Cleanup(r.close)
 	must(t, err, l.Up())
 	must(t, r.takeSocket())
+	r.idle = scribe(l.PID("scribe@alice")).sockets()
 	r.program, err = os.Readlink(fmt.Sprintf("/proc/%d/exe", l.PID("scribe@alice")))
 	must(t, err)
 	r.prepare()
@@ -112,8 +114,22 @@ func (r *rig) prepare() {
 	}()
 }
 
-// start starts a scribe as `up` does, and stops it once it serves.
+// start starts a scribe, and stops it once it serves. One that took a call
+// before it was stopped is of no use.
 func (r *rig) start() (scribe, error) {
+	const tries = 10
+	for range tries {
+		s, err := r.startOne()
+		if err != nil || s.sockets() <= r.idle {
+			return s, err
+		}
+		s.kill()
+	}
+	return 0, fmt.Errorf("each of %d scribes took a call", tries)
+}
+
+// startOne starts a scribe as `up` does, and stops it.
+func (r *rig) startOne() (scribe, error) {
 	hear, tell, err := os.Pipe()
 	if err != nil {
 		return 0, err
@@ -143,11 +159,7 @@ func (r *rig) start() (scribe, error) {
 	if n, err := hear.Read(make([]byte, 16)); n == 0 {
 		return 0, fmt.Errorf("it does not serve: %w", err)
 	}
-	if err := syscall.Kill(int(s), syscall.SIGSTOP); err != nil || s.sockets() == 1 {
-		return s, err
-	}
-	s.kill() // it took a call before it was stopped
-	return r.start()
+	return s, syscall.Kill(int(s), syscall.SIGSTOP)
 }
 
 // sockets counts those that a process has open.
