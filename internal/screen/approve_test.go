@@ -296,6 +296,21 @@ func TestUnseparated(t *testing.T) {
 	}
 }
 
+// O4: where other users' processes are hidden the screen says what it cannot
+// see, and goes by what it can.
+func TestHiddenProcesses(t *testing.T) {
+	r := newRig(t, 80, 40)
+	r.hidden = true
+	r.looking(waiting(1, "claude", diffOf(3)))
+	r.shows("Whether an agent has this terminal is not to be seen here")
+	r.read()
+	r.types("A")
+	r.after(apart)
+	if len(r.decided()) != 1 {
+		t.Error("it was not approved")
+	}
+}
+
 // O1: a denial takes a word to the agent, of one line and bounded, and Escape
 // leaves it.
 func TestDenies(t *testing.T) {

@@ -23,10 +23,10 @@ type Config struct {
 	// Terminal is drawn on. Whoever opened it closes it.
 	Terminal Terminal
 
-	// Company names the agents that have the terminal, in harmless words, or
-	// says why that cannot be found out; nobody is "". It is called before each
-	// approval, and may take some milliseconds.
-	Company func(agents []protocol.Agent) (who string, err error)
+	// Company names the agents that have the terminal, in harmless words; nobody
+	// is "". hidden says that other users' processes cannot be seen here. It is
+	// called before each approval, and may take some milliseconds.
+	Company func(agents []protocol.Agent) (who string, hidden bool, err error)
 
 	Now func() time.Time // for ages and for how long a text stood; nil is time.Now
 }
@@ -79,6 +79,7 @@ type app struct {
 	trouble string       // why the keeper is not heard of
 	agents  []protocol.Agent
 	open    bool // nothing separates agents from their owner
+	hidden  bool // an agent that has the terminal would not be seen
 	width   int
 	height  int
 }
@@ -238,6 +239,9 @@ func (a *app) put(s protocol.ShowResult) {
 		a.behind, a.view = a.view, theDetail
 	}
 	a.detail = now
+	if now.preview != "" {
+		a.company()
+	}
 	a.list.take(s.Transaction)
 	a.log.take(s.Transaction)
 }
