@@ -58,7 +58,7 @@ func TestNothingMovesTheCursor(t *testing.T) {
 					t.Fatalf("the cursor's row went from %d to %d", line, l.line)
 				}
 			}
-			if len(l.byID) > 0 && (l.cursor.agent() || !strings.Contains(text1(rows[l.line]), "> ")) {
+			if len(l.byID) > 0 && (l.cursor.agent() || !strings.Contains(words(rows[l.line]), "> ")) {
 				t.Fatalf("no row is under the cursor: %+v", l.cursor)
 			}
 			ordered(t, l)
@@ -67,8 +67,6 @@ func TestNothingMovesTheCursor(t *testing.T) {
 }
 
 func abs(n int) int { return max(n, -n) }
-
-func text1(r terminal.Row) string { return words(r) }
 
 func ordered(t *rapid.T, l *list) {
 	for _, a := range l.agents {
@@ -276,6 +274,7 @@ func TestKeeperGone(t *testing.T) {
 	r.heard(protocol.WatchResult{Seen: 1}, []protocol.Transaction{}, nil)
 	r.settle()
 	r.shows("0 waiting")
+	r.shows("  ended       [runs-later] write /home/alice/1.sh")
 }
 
 // O8: on a screen that has become taller an account fills it, to its end.
