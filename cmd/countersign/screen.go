@@ -52,17 +52,17 @@ func (s *session) pool() *client.Pool {
 }
 
 // company names the agents that have this terminal.
-func company(agents []protocol.Agent) (string, error) {
+func company(agents []protocol.Agent) (string, bool, error) {
 	names := make(map[uint32]string)
 	for _, a := range agents {
 		names[a.UID] = a.Name
 	}
-	found, err := terminal.Companions(os.Stdin, func(uid uint32) bool { return names[uid] != "" })
+	found, hidden, err := terminal.Companions(os.Stdin, func(uid uint32) bool { return names[uid] != "" })
 	var who []string
 	for _, f := range found {
 		who = append(who, fmt.Sprintf("%s by %s, process %d", visible.Line(names[f.UID]), visible.Line(f.Name), f.PID))
 	}
-	return strings.Join(who, "; "), err
+	return strings.Join(who, "; "), hidden, err
 }
 
 type watchCmd struct {

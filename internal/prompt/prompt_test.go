@@ -183,6 +183,38 @@ func TestOneQuestionAfterAnother(t *testing.T) {
 	}
 }
 
+// O4: a line of a person's own is taken whole, an empty one too, but none that
+// was typed before it was asked for; and the end of the terminal is told apart.
+func TestLine(t *testing.T) {
+	t.Parallel()
+	p := sit(t)
+	ask := func() <-chan asked {
+		done := make(chan asked, 1)
+		go func() {
+			answer, err := Line(t.Context(), p.terminal, p.terminal, "A word:")
+			done <- asked{answer, err}
+		}()
+		return done
+	}
+	p.types("too early\n")
+	for i, want := range []string{"two words", ""} {
+		done := ask()
+		p.sees("A word:", i+1)
+		settled()
+		p.types("  " + want + " \n")
+		if a := p.gets(done); a.err != nil || a.answer != want {
+			t.Errorf("%+v, want %q", a, want)
+		}
+	}
+	done := ask()
+	p.sees("A word:", 3)
+	settled()
+	p.types("\x04")
+	if a := p.gets(done); !Gone(a.err) {
+		t.Errorf("%+v", a)
+	}
+}
+
 // O4: where there is no terminal, nobody is there to answer.
 func TestNoTerminal(t *testing.T) {
 	in, out, err := os.Pipe()

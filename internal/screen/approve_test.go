@@ -18,12 +18,15 @@ func TestApproves(t *testing.T) {
 	r.looking(s)
 	r.read()
 	r.shows("A approves")
+	r.does(terminal.Event{Pasted: "A"})
+	r.shows("what is pasted decides nothing")
 	r.types("A")
 	r.shows("any other key stops it")
+	r.after(apart - time.Millisecond)
 	if len(r.decided()) != 0 {
 		t.Fatal("it was sent before another key could stop it")
 	}
-	r.after(apart)
+	r.after(time.Millisecond)
 	want := protocol.DecideParams{ID: s.Transaction.ID, Prefix: s.Transaction.Prefix, Approve: true}
 	if got := r.decided(); len(got) != 1 || got[0] != want {
 		t.Fatalf("%+v", got)
@@ -41,7 +44,7 @@ func TestApproves(t *testing.T) {
 // enough, that changed or moved, or whose end was not reached; any other key, a
 // paste, letters in a row; and an agent at the terminal.
 func TestDoesNotApprove(t *testing.T) {
-	early := func(r *rig) { r.stood(); r.now = r.now.Add(stands - time.Millisecond) }
+	early := func(r *rig) { r.stood(); r.now = r.now.Add(499 * time.Millisecond) }
 	bare := func(r *rig) { r.does(terminal.Event{Key: terminal.Rune, Rune: 'A'}) } // no time goes by
 	for name, c := range map[string]struct {
 		rows int
@@ -56,6 +59,51 @@ func TestDoesNotApprove(t *testing.T) {
 		"the end has not stood yet":   {16, func(r *rig) { r.read(); r.press(terminal.End); bare(r); r.after(time.Minute) }},
 		"the end has not stood long":  {16, func(r *rig) { r.read(); r.press(terminal.End); early(r); bare(r); r.after(time.Minute) }},
 		"moved since":                 {16, func(r *rig) { r.press(terminal.End); r.read(); r.press(terminal.Up); bare(r); r.after(time.Minute) }},
+		"moved in the same breath": {16, func(r *rig) {
+			r.press(terminal.End)
+			r.read()
+			r.event(terminal.Event{Key: terminal.Up})
+			r.event(terminal.Event{Key: terminal.Rune, Rune: 'A'}) // before anything is drawn
+			r.settle()
+			r.stood()
+			r.after(time.Minute)
+		}},
+		"an old answer for a new text": {16, func(r *rig) {
+			r.press(terminal.End)
+			r.read()
+			r.press(terminal.Up)
+			r.does(terminal.Event{Drawn: r.glass.number - 1})
+			r.after(time.Minute)
+			bare(r)
+			r.after(time.Minute)
+		}},
+		"an old answer for the end": {16, func(r *rig) {
+			r.press(terminal.End)
+			r.does(terminal.Event{Drawn: r.glass.number - 1})
+			r.press(terminal.Home)
+			r.read()
+			bare(r)
+			r.after(time.Minute)
+		}},
+		"the end stood under help": {16, func(r *rig) {
+			r.press(terminal.End)
+			r.types("?")
+			r.read()
+			r.types("?")
+			r.press(terminal.Home)
+			r.read()
+			bare(r)
+			r.after(time.Minute)
+		}},
+		"other words, meanwhile": {40, func(r *rig) {
+			r.read()
+			bare(r)
+			s := waiting(1, "claude", diffOf(3))
+			s.Transaction.Sentence = "another"
+			r.changes(s) // under the same prefix
+			r.stood()
+			r.after(time.Minute)
+		}},
 		"another size": {40, func(r *rig) {
 			r.read()
 			r.glass.width = 70
@@ -240,6 +288,21 @@ func TestUnseparated(t *testing.T) {
 	r.who = "claude"
 	r.settle()
 	r.shows("NOT SEPARATED")
+	r.read()
+	r.types("A")
+	r.after(apart)
+	if len(r.decided()) != 1 {
+		t.Error("it was not approved")
+	}
+}
+
+// O4: where other users' processes are hidden the screen says what it cannot
+// see, and goes by what it can.
+func TestHiddenProcesses(t *testing.T) {
+	r := newRig(t, 80, 40)
+	r.hidden = true
+	r.looking(waiting(1, "claude", diffOf(3)))
+	r.shows("Whether an agent has this terminal is not to be seen here")
 	r.read()
 	r.types("A")
 	r.after(apart)

@@ -55,7 +55,8 @@ func (a *app) company() string {
 	if a.open { // agents and owner are one user, which every screen says
 		return ""
 	}
-	who, err := a.cfg.Company(a.agents)
+	who, hidden, err := a.cfg.Company(a.agents)
+	a.hidden = hidden
 	if err != nil {
 		return "whether an agent has this terminal cannot be told: " + err.Error()
 	}

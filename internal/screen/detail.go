@@ -96,7 +96,7 @@ func (d *detail) lay(width, height int, sideBySide bool) {
 		if l.diff != "" {
 			d.rows = append(d.rows, diffRows(l.diff, width, sideBySide)...)
 		} else {
-			d.rows = append(d.rows, fold(l.pieces, 0, width)...)
+			d.rows = append(d.rows, wrap(l.pieces, width)...)
 		}
 	}
 	back()

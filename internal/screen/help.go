@@ -48,7 +48,7 @@ func helpRows(width int) []terminal.Row {
 		if line != "" && !strings.Contains(line, ".") && line[0] != ' ' && len(line) < 50 {
 			style = terminal.Bold
 		}
-		out = append(out, fold([]piece{{style, visible.Text(line)}}, 0, width)...)
+		out = append(out, wrap([]piece{{style, visible.Text(line)}}, width)...)
 	}
 	return out
 }

@@ -38,8 +38,12 @@ type agentRow struct {
 
 // waits is one action that waits, or waited when the list was come to.
 type waits struct {
-	t protocol.Transaction
+	t    protocol.Transaction
+	gone bool // it waits no more, and what became of it was not heard
 }
+
+// waiting says whether it can still be decided on.
+func (w *waits) waiting() bool { return w.t.State == protocol.StateWaiting && !w.gone }
 
 // key names a row: an agent's, or with an ID an action's; with more it is the
 // row behind an agent's first few.
@@ -62,13 +66,13 @@ func newList() *list { return &list{byID: make(map[action.ID]*waits)} }
 // take takes in a transaction as it stands now.
 func (l *list) take(t protocol.Transaction) {
 	if w := l.byID[t.ID]; w != nil {
-		w.t = t
+		w.t, w.gone = t, false
 		return
 	}
 	if t.State != protocol.StateWaiting {
 		return
 	}
-	w := &waits{t}
+	w := &waits{t: t}
 	l.byID[t.ID] = w
 	i := slices.IndexFunc(l.agents, func(a *agentRow) bool { return a.by == t.By && a.uid == t.UID })
 	if i < 0 {
@@ -95,9 +99,7 @@ func (l *list) keep(all []protocol.Transaction) {
 		l.take(t)
 	}
 	for id, w := range l.byID {
-		if !there[id] && w.t.State == protocol.StateWaiting {
-			w.t.State = protocol.StateExpired // or another end, which the log tells
-		}
+		w.gone = w.gone || !there[id]
 	}
 }
 
@@ -105,7 +107,7 @@ func (l *list) keep(all []protocol.Transaction) {
 func (l *list) sweep() {
 	rows := l.rows()
 	at := max(slices.Index(rows, l.cursor), 0)
-	gone := func(w *waits) bool { return w.t.State != protocol.StateWaiting }
+	gone := func(w *waits) bool { return !w.waiting() }
 	if w := l.byID[l.cursor.id]; w != nil && gone(w) {
 		for _, r := range append(slices.Clone(rows[min(at+1, len(rows)):]), rows[:at]...) {
 			if w := l.byID[r.id]; w != nil && !gone(w) {
@@ -134,7 +136,7 @@ func (l *list) sweep() {
 // waiting counts what waits.
 func (l *list) waiting() (n int) {
 	for _, w := range l.byID {
-		if w.t.State == protocol.StateWaiting {
+		if w.waiting() {
 			n++
 		}
 	}
@@ -181,7 +183,7 @@ func (l *list) next(id action.ID, by int) action.ID {
 	var all []action.ID
 	for _, a := range l.agents {
 		for _, w := range a.items {
-			if w.t.State == protocol.StateWaiting || w.t.ID == id {
+			if w.waiting() || w.t.ID == id {
 				all = append(all, w.t.ID)
 			}
 		}
@@ -271,9 +273,13 @@ func (l *list) row(k key, width int, now time.Time) terminal.Row {
 	}
 	var t visible.Text
 	switch w := l.byID[k.id]; {
-	case w != nil && w.t.State != protocol.StateWaiting:
+	case w != nil && !w.waiting():
 		style |= terminal.Dim
-		t = visible.Text(fmt.Sprintf("  %-11s ", visible.Line(string(w.t.State)))) + said(w.t)
+		became := visible.Line(string(w.t.State))
+		if w.gone {
+			became = "ended"
+		}
+		t = visible.Text(fmt.Sprintf("  %-11s ", became)) + said(w.t)
 	case w != nil:
 		t = visible.Text(fmt.Sprintf("  %4s  ", age(w.t.Proposed, now))) + said(w.t)
 	default:

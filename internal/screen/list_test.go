@@ -58,7 +58,7 @@ func TestNothingMovesTheCursor(t *testing.T) {
 					t.Fatalf("the cursor's row went from %d to %d", line, l.line)
 				}
 			}
-			if len(l.byID) > 0 && (l.cursor.agent() || !strings.Contains(text1(rows[l.line]), "> ")) {
+			if len(l.byID) > 0 && (l.cursor.agent() || !strings.Contains(words(rows[l.line]), "> ")) {
 				t.Fatalf("no row is under the cursor: %+v", l.cursor)
 			}
 			ordered(t, l)
@@ -67,8 +67,6 @@ func TestNothingMovesTheCursor(t *testing.T) {
 }
 
 func abs(n int) int { return max(n, -n) }
-
-func text1(r terminal.Row) string { return words(r) }
 
 func ordered(t *rapid.T, l *list) {
 	for _, a := range l.agents {
@@ -105,6 +103,21 @@ func TestFlood(t *testing.T) {
 	r.shows("> ")
 	r.press(terminal.Left)
 	r.shows("and 994 more")
+}
+
+// O1: an older action that comes late does not push the one under the cursor
+// out of those that are shown.
+func TestLateComer(t *testing.T) {
+	l := newList()
+	for n := range few {
+		l.take(waiting(10+n, "claude", "").Transaction)
+	}
+	l.move(few)
+	cursor := l.cursor
+	l.take(waiting(5, "claude", "").Transaction)
+	if l.cursor != cursor || !slices.Contains(l.rows(), cursor) || cursor.id != id(10+few-1) {
+		t.Errorf("the cursor is on %+v, was on %+v", l.cursor, cursor)
+	}
 }
 
 // O1: what has ended keeps its row until the list is come back to.
@@ -261,4 +274,17 @@ func TestKeeperGone(t *testing.T) {
 	r.heard(protocol.WatchResult{Seen: 1}, []protocol.Transaction{}, nil)
 	r.settle()
 	r.shows("0 waiting")
+	r.shows("  ended       [runs-later] write /home/alice/1.sh")
+}
+
+// O8: on a screen that has become taller an account fills it, to its end.
+func TestTaller(t *testing.T) {
+	r := newRig(t, 80, 16)
+	r.looking(waiting(1, "claude", diffOf(200)))
+	r.press(terminal.End)
+	r.glass.height = 40
+	r.does(terminal.Event{Resized: true})
+	if got := len(r.detail.shown()); got != r.detail.height || !r.detail.ends() {
+		t.Errorf("%d rows of %d", got, r.detail.height)
+	}
 }

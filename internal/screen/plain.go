@@ -18,7 +18,7 @@ import (
 type Lines struct {
 	// Keeper and Company are as in Config.
 	Keeper  func(ctx context.Context, method string, params, result any) error
-	Company func(agents []protocol.Agent) (who string, err error)
+	Company func(agents []protocol.Agent) (who string, hidden bool, err error)
 
 	In, Out *os.File
 	Write   show.Writer // to Out
@@ -174,7 +174,10 @@ func (l *lines) alone() error {
 	if err := l.call(protocol.Watch, protocol.WatchParams{}, &w); err != nil || w.Unseparated {
 		return err
 	}
-	who, err := l.Company(w.Agents)
+	who, hidden, err := l.Company(w.Agents)
+	if hidden {
+		l.Write.Note(unseen)
+	}
 	if err != nil {
 		return fmt.Errorf("whether an agent has this terminal cannot be told: %w", err)
 	}

@@ -17,6 +17,9 @@ const (
 // unseparated is said on every screen where it is true.
 const unseparated = visible.Text("NOT SEPARATED: agents run as this user and can approve what they propose")
 
+// unseen is said where an agent at the terminal would not be seen.
+const unseen = "Whether an agent has this terminal is not to be seen here (hidepid)."
+
 // render gives the rows of the screen, and what a key would decide on.
 func (a *app) render() ([]terminal.Row, text) {
 	if a.width < minWidth || a.height < minHeight {
@@ -95,6 +98,8 @@ func (a *app) status() terminal.Row {
 		left = "Approving; any other key stops it."
 	case a.busy != "":
 		left = visible.Line(a.busy)
+	case left == "" && a.hidden && a.view == theDetail && a.detail.preview != "":
+		left = unseen
 	case left == "" && a.trouble != "":
 		left = visible.Line("The keeper is not heard of: " + a.trouble)
 	case left == "":

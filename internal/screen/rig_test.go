@@ -23,6 +23,7 @@ type rig struct {
 	keeper *keeper
 	now    time.Time
 	who    string // of the agents has the terminal
+	hidden bool   // nobody can say
 	whoErr error
 }
 
@@ -100,7 +101,7 @@ func newRig(t *testing.T, width, height int) *rig {
 	}}
 	r.app = newApp(t.Context(), Config{
 		Keeper: r.keeper.call, Terminal: r.glass, Now: func() time.Time { return r.now },
-		Company: func([]protocol.Agent) (string, error) { return r.who, r.whoErr },
+		Company: func([]protocol.Agent) (string, bool, error) { return r.who, r.hidden, r.whoErr },
 	})
 	return r
 }

@@ -40,7 +40,12 @@ func untab(t visible.Text, column int) visible.Text {
 }
 
 // fold lays a line out in rows of at most width columns, from a column on.
-func fold(line []piece, from, width int) []terminal.Row {
+func fold(line []piece, from, width int) []terminal.Row { return layOut(line, from, width, false) }
+
+// wrap is fold for a line of words, which is cut between them where it can be.
+func wrap(line []piece, width int) []terminal.Row { return layOut(line, 0, width, true) }
+
+func layOut(line []piece, from, width int, words bool) []terminal.Row {
 	width = max(width, 8)
 	rows := []terminal.Row{{}}
 	column := 0
@@ -56,6 +61,9 @@ func fold(line []piece, from, width int) []terminal.Row {
 		rest := untab(p.text, column)
 		for rest != "" {
 			head, more := terminal.Cut(rest, width-column)
+			if i := strings.LastIndexByte(string(head), ' ') + 1; words && more != "" && i > len(head)*2/3 {
+				head, more = rest[:i], rest[i:]
+			}
 			if head != "" {
 				put(p.style, head)
 			}

@@ -22,7 +22,8 @@ func TestFold(t *testing.T) {
 			line, want = append(line, p), want+strings.ReplaceAll(string(p.text), "\t", "")
 		}
 		got := ""
-		for i, row := range fold(line, 0, width) {
+		words := rapid.Bool().Draw(t, "words")
+		for i, row := range layOut(line, 0, width, words) {
 			said, columns := "", 0
 			for _, s := range row {
 				said, columns = said+string(s.Text), columns+terminal.Columns(s.Text)

@@ -22,36 +22,38 @@ type Companion struct {
 
 // Companions lists the processes, of the uids that are looked for, whose
 // controlling terminal this is, or that have it open as far as this process may
-// look. It is an error where the kernel shows a process those of its own user
-// alone (hidepid), for then there is nothing to be said.
+// look. hidden says that the kernel shows this process no other users' ones
+// (hidepid), so that there are none among them.
 //
-// What it cannot see: handles of another user's processes, so one that holds the
-// terminal open and is controlled by another, or by none; and processes of
-// another PID namespace than this one's and those beneath it.
-func Companions(tty *os.File, of func(uid uint32) bool) ([]Companion, error) {
+// What it cannot see besides: handles of another user's processes, so one that
+// holds the terminal open and is controlled by another, or by none; and processes
+// of another PID namespace than this one's and those beneath it.
+func Companions(tty *os.File, of func(uid uint32) bool) (found []Companion, hidden bool, err error) {
 	return companions("/proc", tty, of)
 }
 
-func companions(proc string, tty *os.File, of func(uid uint32) bool) ([]Companion, error) {
+func companions(proc string, tty *os.File, of func(uid uint32) bool) (found []Companion, hidden bool, err error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(int(tty.Fd()), &st); err != nil {
-		return nil, fmt.Errorf("looking at the terminal: %w", err)
+		return nil, false, fmt.Errorf("looking at the terminal: %w", err)
 	}
-	if _, err := os.Stat(filepath.Join(proc, "1", "stat")); err != nil {
-		return nil, errors.New("this machine hides other users' processes (hidepid)")
+	if _, err := uidsOf(filepath.Join(proc, "1")); err != nil {
+		hidden = true // the first process is another user's, and always there
 	}
 	dirs, err := filepath.Glob(filepath.Join(proc, "[0-9]*"))
 	if err != nil {
-		return nil, err
+		return nil, hidden, err
 	}
-	var found []Companion
 	for _, dir := range dirs {
 		uids, err := uidsOf(dir)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) {
-			continue // it has ended
-		}
-		if err != nil {
-			return nil, err
+		switch {
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ESRCH): // it has ended
+			continue
+		case errors.Is(err, fs.ErrPermission):
+			hidden = true
+			continue
+		case err != nil:
+			return nil, hidden, err
 		}
 		for _, uid := range uids {
 			if !of(uid) {
@@ -64,7 +66,7 @@ func companions(proc string, tty *os.File, of func(uid uint32) bool) ([]Companio
 			break
 		}
 	}
-	return found, nil
+	return found, hidden, nil
 }
 
 // uidsOf gives a process's real, effective, saved and filesystem uids.
