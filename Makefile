@@ -14,7 +14,7 @@ demo: build ## the whole road, in a temporary directory
 	bin/countersign demo $(DEMO_FLAGS)
 
 test: vet ## every test; those that need root run as root
-	$(GO) test -count=1 ./...
+	$(GO) test -count=1 -timeout 20m ./...
 
 race: export CGO_ENABLED = 1
 race: ## the tests under the race detector, but for those behind walls that only a program without cgo lives behind

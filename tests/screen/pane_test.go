@@ -165,7 +165,7 @@ func (p *pane) raw() string {
 
 func (p *pane) until(what string, done func() bool) {
 	p.t.Helper()
-	const within = 15 * time.Second
+	const within = time.Minute
 	for begin := time.Now(); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Since(begin) > within {
 			p.t.Fatalf("%s did not come; the screen:\n%s", what, p.screen())

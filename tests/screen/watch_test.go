@@ -57,7 +57,7 @@ func (w *watched) next() string {
 	select {
 	case line := <-w.lines:
 		return line
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		w.t.Fatal("nothing is told")
 		return ""
 	}
