@@ -270,7 +270,7 @@ func (r *runner) spawn(q request, handles []*os.File) (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	env, err := variables(string(q.GitDir), string(q.WorkTree), q.settings(), stringsOf(q.Filters))
+	env, err := variables(string(q.GitDir), string(q.WorkTree), q.values(), q.settings(), stringsOf(q.Filters))
 	if err != nil {
 		return 0, err
 	}
