@@ -94,6 +94,9 @@ func (r *runner) prepare(h hello) protocol.GitRun {
 		return protocol.GitRun{Why: err.Error()}
 	}
 	r.git = p.path
+	if h.Writes { // git names its temporary files by it
+		p.files = append(p.files, "/dev/urandom")
+	}
 	if err := r.open.all(p); err != nil {
 		return protocol.GitRun{Path: p.path, Why: err.Error()}
 	}
