@@ -80,8 +80,12 @@ func (b *Broker) judgeGit(person *policy.Person, plan protocol.GitPlan) error {
 			return refusal.About(what, err)
 		}
 	}
+	paths := slices.Clone(plan.Stage)
 	for _, f := range plan.Files {
-		if _, err := person.Grants.Judge(grant.Write, string(plan.Repository)+"/"+string(f.Path)); err != nil {
+		paths = append(paths, f.Path)
+	}
+	for _, p := range paths {
+		if _, err := person.Grants.Judge(grant.Write, string(plan.Repository+"/"+p)); err != nil {
 			return err
 		}
 	}
@@ -90,12 +94,15 @@ func (b *Broker) judgeGit(person *policy.Person, plan protocol.GitPlan) error {
 
 // soundPlan holds what a reader says of a repository to the forms it can have.
 func soundPlan(p protocol.GitPlan, a action.Action) bool {
-	sound := p.Repository == a.Paths()[0] && p.Common.Validate() == nil && len(p.Files) <= protocol.MaxGitStaged &&
+	sound := p.Repository == a.Paths()[0] && p.Common.Validate() == nil && len(p.Files) <= protocol.MaxGitStaged && len(p.Stage) <= protocol.MaxGitStaged &&
 		(p.Branch == "" || strings.HasPrefix(string(p.Branch), "refs/heads/")) && (p.Head == "" || action.IsCommit(p.Head))
 	if u := a.Undo; u != nil {
-		return sound && len(p.Files) == 0 && p.Tree == "" && p.Head == u.Commit.From && p.Branch == u.Commit.Branch
+		return sound && len(p.Files)+len(p.Stage) == 0 && p.Tree == "" && p.Head == u.Commit.From && p.Branch == u.Commit.Branch
 	}
 	sound = sound && action.IsCommit(p.Tree) && len(p.Files) > 0 && soundIdent(p.Author) && soundIdent(p.Committer) && soundWords(p.Hooks)
+	for _, s := range p.Stage {
+		sound = sound && action.Path("/"+s).Validate() == nil
+	}
 	last := action.Path("")
 	for _, f := range p.Files {
 		sound = sound && f.Path > last && action.Path("/"+f.Path).Validate() == nil && soundEntry(f.OldMode, f.Old) && soundEntry(f.NewMode, f.New) &&

@@ -36,7 +36,7 @@ func (w *Work) account(staged []*found) error {
 		} else {
 			p.Fact.Base.Version, p.Old = f.old.version(olds[i])
 		}
-		one := protocol.GitStaged{Path: action.Path(f.path), OldMode: f.old.mode, Old: f.old.hash, NewMode: f.now.mode, New: f.now.hash, Work: f.work != unchanged}
+		one := protocol.GitStaged{Path: action.Path(f.path), OldMode: f.old.mode, Old: f.old.hash, NewMode: f.now.mode, New: f.now.hash}
 		whole := f.old.mode == "" || olds[i].whole
 		if f.now.mode == "" {
 			p.Does = action.Deletes

@@ -46,15 +46,18 @@ func (w *Work) commit() error {
 		if f.old != f.now {
 			staged = append(staged, f)
 		}
+		if f.work != unchanged {
+			w.Plan.Stage = append(w.Plan.Stage, action.Path(f.path))
+		}
 	}
 	what := w.Path.String()
 	switch {
 	case len(staged) == 0:
 		return refusal.New(refusal.NoChange, what, "nothing to commit")
-	case len(staged) > protocol.MaxGitStaged:
-		return refusal.New(refusal.TooLarge, what, "%d paths would be committed, of at most %d", len(staged), protocol.MaxGitStaged)
+	case len(finds) > protocol.MaxGitStaged:
+		return refusal.New(refusal.TooLarge, what, "%d paths would be committed, of at most %d", len(finds), protocol.MaxGitStaged)
 	}
-	if err := w.permitted(staged); err != nil {
+	if err := w.permitted(finds); err != nil {
 		return err
 	}
 	if err := w.identify(); err != nil {

@@ -85,7 +85,7 @@ func (p Planner) Look(ctx context.Context, a action.Action) (*Work, error) {
 		return nil, err
 	}
 	w := &Work{Repository: r, ctx: ctx, run: p.Run, action: a}
-	w.Plan = protocol.GitPlan{Repository: r.Path, Common: action.Path(r.Common()), Files: []protocol.GitStaged{}}
+	w.Plan = protocol.GitPlan{Repository: r.Path, Common: action.Path(r.Common()), Files: []protocol.GitStaged{}, Stage: []action.Path{}}
 	return w, nil
 }
 

@@ -58,10 +58,8 @@ func (w *work) stage() (was []byte, err error) {
 		return nil, err
 	}
 	var paths bytes.Buffer
-	for _, f := range w.Plan.Files {
-		if f.Work {
-			paths.WriteString(string(f.Path) + "\x00")
-		}
+	for _, p := range w.Plan.Stage {
+		paths.WriteString(string(p) + "\x00")
 	}
 	values := gitrun.Values{Index: w.staged()}
 	if _, err := w.git(gitrun.Stage, values, paths.Bytes()); err != nil {

@@ -28,12 +28,13 @@ type GitPreviewResult struct {
 // reader for the keeper, and by the scribe again for itself. The two are
 // compared whole.
 type GitPlan struct {
-	Repository action.Path `cbor:"repository"`       // the root of the work tree, as it was asked for
-	Common     action.Path `cbor:"common"`           // the common directory's, spelled from the home as the policy lists it
-	Branch     action.Path `cbor:"branch,omitempty"` // the whole name of what HEAD names; none where it is detached
-	Head       string      `cbor:"head,omitempty"`   // the commit that HEAD leads to; none of an unborn branch
-	Tree       string      `cbor:"tree,omitempty"`   // of a commit: the tree that it has
-	Files      []GitStaged `cbor:"files"`            // in path order
+	Repository action.Path   `cbor:"repository"`       // the root of the work tree, as it was asked for
+	Common     action.Path   `cbor:"common"`           // the common directory's, spelled from the home as the policy lists it
+	Branch     action.Path   `cbor:"branch,omitempty"` // the whole name of what HEAD names; none where it is detached
+	Head       string        `cbor:"head,omitempty"`   // the commit that HEAD leads to; none of an unborn branch
+	Tree       string        `cbor:"tree,omitempty"`   // of a commit: the tree that it has
+	Files      []GitStaged   `cbor:"files"`            // what changes, in path order
+	Stage      []action.Path `cbor:"stage"`            // relative paths at which the work tree differs from the index, in order
 
 	// Of a commit.
 	Author    GitIdent `cbor:"author"`
@@ -58,7 +59,6 @@ type GitStaged struct {
 	Old     string       `cbor:"old,omitempty"`
 	NewMode string       `cbor:"new-mode,omitempty"`
 	New     string       `cbor:"new,omitempty"`
-	Work    bool         `cbor:"work,omitempty"`    // the work tree has it, and the index has not
 	Content *action.Hash `cbor:"content,omitempty"` // of what stands in the work tree, where a file does
 }
 
