@@ -106,6 +106,9 @@ func (w *Work) undisturbed() error {
 	if v, ok := w.Config("core", "", "sharedrepository"); ok && v != "0" && v != "umask" && !strings.EqualFold(v, "false") {
 		return refuse("its files are shared with a group")
 	}
+	if folds, _ := w.Flag("core", "ignorecase"); folds {
+		return refuse("it takes names that differ in case for one")
+	}
 	if w.Partial() {
 		return refuse("it is a partial clone, and lacks objects")
 	}

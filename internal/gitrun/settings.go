@@ -25,7 +25,7 @@ func overruled() []Setting {
 		{"advice.graftFileDeprecated", "false"},
 
 		// What is written is on disk, in the encoding that commits have.
-		{"i18n.commitEncoding", "UTF-8"}, {"core.fsync", "all"}, {"core.fsyncMethod", "fsync"}, {"core.logAllRefUpdates", "true"},
+		{"i18n.commitEncoding", "UTF-8"}, {"diff.orderFile", "/dev/null"}, {"core.fsync", "all"}, {"core.fsyncMethod", "fsync"}, {"core.logAllRefUpdates", "true"},
 		{"core.safecrlf", "false"}, {"core.createObject", "rename"},
 	}
 }

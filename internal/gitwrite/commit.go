@@ -46,13 +46,8 @@ func (w *work) stage() (was []byte, err error) {
 	if err := w.cfg.At(Copy); err != nil {
 		return nil, err
 	}
-	if was, err = w.dir.read(indexName); err != nil {
+	if was, err = w.dir.copyIndex(w.in.Git.Staged); err != nil {
 		return nil, err
-	}
-	if was != nil {
-		if err := w.dir.create(w.in.Git.Staged, was); err != nil {
-			return nil, err
-		}
 	}
 	if err := w.cfg.At(Stage); err != nil {
 		return nil, err

@@ -61,6 +61,32 @@ func (d directory) create(name string, content []byte) error {
 	return nil
 }
 
+// copyIndex makes a copy of the index, as old as the index is: git tells by that
+// age which of its entries it must not trust. It gives the index's content; nil
+// where there is none, and then there is no copy.
+func (d directory) copyIndex(name string) ([]byte, error) {
+	var st unix.Stat_t
+	err := unix.Fstatat(d.fd(), indexName, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, beneath.Refuse(indexName, err)
+	}
+	content, err := d.read(indexName)
+	if err != nil || content == nil {
+		return nil, err
+	}
+	if err := d.create(name, content); err != nil {
+		return nil, err
+	}
+	err = unix.UtimesNanoAt(d.fd(), name, []unix.Timespec{st.Mtim, st.Mtim}, unix.AT_SYMLINK_NOFOLLOW)
+	if err != nil {
+		return nil, beneath.Refuse(name, err)
+	}
+	return content, nil
+}
+
 // lock takes git's own lock of the index: a link that names whose it is.
 func (d directory) lock(owner string) error {
 	err := unix.Symlinkat(owner, d.fd(), lockName)

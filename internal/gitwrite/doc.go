@@ -5,7 +5,7 @@
 // It works out again what the action would do (package gitplan), and touches
 // nothing where that is not the plan that was decided on. Then, of a commit:
 //
-//	the index is copied under a name of its own beside it;
+//	the index is copied, with its time, under a name of its own beside it;
 //	git update-index takes what was planned into the copy, and git write-tree
 //	    makes its tree, which must be the planned one;
 //	index.lock, which is git's own lock, is made as a symbolic link that names
