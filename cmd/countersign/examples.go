@@ -25,6 +25,7 @@ Shift+A approves what stands on the screen, d denies it, ? says the rest.`,
 		"stat": `  countersign stat --person alice /home/alice/project/Makefile /home/alice/notes.txt`,
 		"grep": `  countersign grep --person alice -C 2 "func main" /home/alice/project
   countersign grep --person alice --files --fixed TODO /home/alice/project --include "*.go"`,
+		"commit":       `  countersign commit /home/alice/project -m what-and-why`,
 		"git status":   `  countersign git status --person alice /home/alice/project`,
 		"git log":      `  countersign git log --person alice -n 20 /home/alice/project`,
 		"git diff":     `  countersign git diff --person alice /home/alice/project`,

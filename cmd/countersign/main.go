@@ -24,6 +24,7 @@ type commands struct {
 	Demo     demoCmd     `cmd:"" help:"Show the whole road in a temporary directory."`
 	Up       upCmd       `cmd:"" help:"Run keeper, readers and scribes in the foreground."`
 	Propose  proposeCmd  `cmd:"" help:"Propose an action, as an agent does."`
+	Commit   commitCmd   `cmd:"" help:"Propose to commit everything in a repository."`
 	Read     readCmd     `cmd:"" help:"Read text files as an agent does, with the hash to expect."`
 	Ls       lsCmd       `cmd:"" help:"List a directory as an agent may see it, or what is granted."`
 	Glob     globCmd     `cmd:"" help:"Find files by a pattern of their paths, as an agent does."`

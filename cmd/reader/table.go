@@ -7,6 +7,7 @@ import (
 	"countersign/internal/daemon"
 	"countersign/internal/facts"
 	"countersign/internal/fileread"
+	"countersign/internal/gitplan"
 	"countersign/internal/gitread"
 	"countersign/internal/gitrun"
 	"countersign/internal/policy"
@@ -33,6 +34,7 @@ func admit(p *policy.Policy, person *policy.Person, keeper uint32) func(wire.Cal
 func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.Finder, run *gitrun.Git) map[string]wire.Method {
 	files := fileread.New(finder, p.Digest)
 	git := &gitread.Git{Finder: repo.Finder{UID: person.UID, Home: string(person.Home), Grants: person.Grants}, Run: run, Policy: p.Digest}
+	plans := gitplan.Planner{Finder: git.Finder, Run: run}
 	may := admit(p, person, keeper)
 	return map[string]wire.Method{
 		protocol.Read:      reads(may, files.Read),
@@ -49,6 +51,15 @@ func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.
 		protocol.GitBlame:    reads(may, git.Blame),
 		protocol.GitBranches: reads(may, git.Branches),
 
+		protocol.GitPreview: {
+			May: daemon.Only(keeper, protocol.GitPreview), Cancel: true, Large: true,
+			Handle: wire.Typed(func(ctx context.Context, _ wire.Caller, in protocol.GitPreviewParams) (protocol.GitPreviewResult, error) {
+				if err := p.Same(in.Policy); err != nil {
+					return protocol.GitPreviewResult{}, err
+				}
+				return plans.Preview(ctx, in.Action)
+			}),
+		},
 		protocol.Capture: {
 			May: daemon.Only(keeper, protocol.Capture), Cancel: true,
 			Handle: wire.TypedHandles(func(_ context.Context, _ wire.Caller, in protocol.CaptureParams) (protocol.CaptureResult, []*os.File, error) {

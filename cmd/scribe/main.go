@@ -69,5 +69,5 @@ func prepare(c *config, passed *daemon.Passed, watch *daemon.Watch) (*daemon.Wor
 		return nil, fmt.Errorf("enclosing the scribe: %w", err)
 	}
 	admit := daemon.Only(c.KeeperUID, "the scribe of "+person.Name)
-	return c.Work(passed, p, watch, daemon.NewIdle(c.idle), walls, git.About(), admit, table(p, person, c.KeeperUID, finder))
+	return c.Work(passed, p, watch, daemon.NewIdle(c.idle), walls, git.About(), admit, table(p, person, c.KeeperUID, finder, git, passed.Log))
 }

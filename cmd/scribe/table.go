@@ -7,8 +7,12 @@ import (
 
 	"countersign/internal/daemon"
 	"countersign/internal/facts"
+	"countersign/internal/gitplan"
+	"countersign/internal/gitrun"
+	"countersign/internal/gitwrite"
 	"countersign/internal/policy"
 	"countersign/internal/protocol"
+	"countersign/internal/repo"
 	"countersign/internal/stage"
 	"countersign/internal/wire"
 )
@@ -29,11 +33,21 @@ func writable(person *policy.Person, log *slog.Logger) []string {
 }
 
 // table is everything the scribe does, for the keeper alone.
-func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.Finder) map[string]wire.Method {
+func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.Finder, git *gitrun.Git, log *slog.Logger) map[string]wire.Method {
 	hands := stage.New(stage.Config{
 		Finder: finder, Umask: person.Umask,
 		AskedText: int(p.Limits.AskedText), AutoBytes: int(p.Limits.AutoBytes),
 	})
+	repositories := gitwrite.New(gitwrite.Config{Planner: gitplan.Planner{
+		Finder: repo.Finder{UID: person.UID, Home: string(person.Home), Grants: person.Grants}, Run: git,
+	}, Log: log})
+	settle := func(in protocol.Intent) (protocol.Outcome, []*os.File, error) {
+		if !in.Action.Git() {
+			return hands.Settle(in)
+		}
+		out, err := repositories.Settle(context.Background(), in)
+		return out, nil, err
+	}
 	method := func(name string, do func(protocol.Intent) (protocol.Outcome, []*os.File, error)) wire.Method {
 		return wire.Method{
 			May: daemon.Only(keeper, name),
@@ -47,6 +61,10 @@ func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.
 	}
 	return map[string]wire.Method{
 		protocol.FileWrite: method(protocol.FileWrite, hands.Carry),
-		protocol.Settle:    method(protocol.Settle, hands.Settle),
+		protocol.GitWrite: method(protocol.GitWrite, func(in protocol.Intent) (protocol.Outcome, []*os.File, error) {
+			out, err := repositories.Carry(context.Background(), in)
+			return out, nil, err
+		}),
+		protocol.Settle: method(protocol.Settle, settle),
 	}
 }

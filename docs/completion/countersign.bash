@@ -4,14 +4,15 @@ _countersign() {
   COMPREPLY=()
   case $prev in --root|--policy|--path|--home) COMPREPLY=($(compgen -f -- "$cur")); return ;; esac
   for ((i = 1; i < COMP_CWORD; i++)); do
-    case ${COMP_WORDS[i]} in screen|demo|up|propose|read|ls|glob|stat|grep|git|await|withdraw|pending|show|approve|deny|undo|log|verify|status|watch|notify|person|agent|policy) command=${COMP_WORDS[i]}; break ;; esac
+    case ${COMP_WORDS[i]} in screen|demo|up|propose|commit|read|ls|glob|stat|grep|git|await|withdraw|pending|show|approve|deny|undo|log|verify|status|watch|notify|person|agent|policy) command=${COMP_WORDS[i]}; break ;; esac
   done
   case $command in
-  '') words='screen demo up propose read ls glob stat grep git await withdraw pending show approve deny undo log verify status watch notify person agent policy --help --root' ;;
+  '') words='screen demo up propose commit read ls glob stat grep git await withdraw pending show approve deny undo log verify status watch notify person agent policy --help --root' ;;
   screen) words='--plain --help --root' ;;
   demo) words='--yes --keep --help --root' ;;
   up) words='--policy --person --agent --keeper-uid --json --help --root' ;;
   propose) words='--nonce --json --help --root'; files=yes ;;
+  commit) words='--message --say --json --help --root' ;;
   read) words='--person --from --lines --json --help --root' ;;
   ls) words='--person --recursive --all --after --limit --json --help --root' ;;
   glob) words='--person --path --kind --all --after --limit --json --help --root' ;;

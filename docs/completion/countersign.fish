@@ -17,6 +17,10 @@ complete -c countersign -n '__fish_seen_subcommand_from propose' -l nonce -x -d 
 complete -c countersign -n '__fish_seen_subcommand_from propose' -l json -d 'Print JSON.'
 complete -c countersign -n '__fish_seen_subcommand_from propose' -F
 complete -c countersign -n __fish_use_subcommand -a propose -d 'Propose an action, as an agent does.'
+complete -c countersign -n '__fish_seen_subcommand_from commit' -l message -s m -x -d 'The message, as it is to be.'
+complete -c countersign -n '__fish_seen_subcommand_from commit' -l say -x -d 'One sentence to the owner.'
+complete -c countersign -n '__fish_seen_subcommand_from commit' -l json -d 'Print JSON.'
+complete -c countersign -n __fish_use_subcommand -a commit -d 'Propose to commit everything in a repository.'
 complete -c countersign -n '__fish_seen_subcommand_from read' -l person -x -d 'Whose home it is in.'
 complete -c countersign -n '__fish_seen_subcommand_from read' -l from -x -d 'First line, from 1.'
 complete -c countersign -n '__fish_seen_subcommand_from read' -l lines -x -d 'How many lines; 0 is as many as fit.'

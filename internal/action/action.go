@@ -3,6 +3,7 @@ package action
 import (
 	"crypto/sha256"
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"countersign/internal/canon"
@@ -93,6 +94,16 @@ type Undo struct {
 	Transaction ID        `cbor:"transaction"`
 	Restores    []Restore `cbor:"restores"`
 	Leaves      []Leave   `cbor:"leaves,omitempty"`
+	Commit      *Uncommit `cbor:"commit,omitempty"` // of the undo of a commit, which restores no path
+}
+
+// Uncommit moves a branch back from a commit to what it pointed to before. The
+// work tree is left as it is.
+type Uncommit struct {
+	Root   Path   `cbor:"root"`
+	Branch Path   `cbor:"branch,omitempty"` // whole name; none where HEAD is detached
+	From   string `cbor:"from"`             // the commit, a whole hash
+	To     string `cbor:"to,omitempty"`     // a whole hash; none where it was the first
 }
 
 // Leave is a path that an undo leaves as it is, with the three versions that
@@ -197,6 +208,8 @@ func (a Action) Paths() []Path {
 		for _, c := range a.FileWrite.Changes {
 			p = append(p, c.Path)
 		}
+	case a.Undo != nil && a.Undo.Commit != nil:
+		p = append(p, a.Undo.Commit.Root)
 	case a.Undo != nil:
 		for _, r := range a.Undo.Restores {
 			p = append(p, r.Path)
@@ -238,11 +251,14 @@ func (a Action) CarriedOut() error {
 	switch {
 	case a.GitPush != nil:
 		return refusal.New(refusal.NoHands, "push of "+a.GitPush.Root.String(), "")
-	case a.GitWrite != nil:
-		return refusal.New(refusal.NotYet, string(a.Capability())+" in "+a.Paths()[0].String(), "git actions")
+	case a.GitWrite != nil && a.GitWrite.Discard != nil:
+		return refusal.New(refusal.NotYet, string(a.Capability())+" in "+a.Paths()[0].String(), "discards")
 	}
 	return nil
 }
+
+// Git says whether git carries this out.
+func (a Action) Git() bool { return a.GitWrite != nil || a.Undo != nil && a.Undo.Commit != nil }
 
 // Validate checks everything about an action that needs no disk.
 func (a Action) Validate() error {
@@ -352,8 +368,11 @@ func (g *GitWrite) validate() error {
 		return bad("git-write", "it must be exactly one of commit, discard")
 	}
 	if g.Commit != nil {
-		if len(g.Commit.Message) > MaxMessage {
+		switch m := g.Commit.Message; {
+		case len(m) > MaxMessage:
 			return bad("commit", "the message is over %d bytes", MaxMessage)
+		case strings.Contains(m, "\x00"):
+			return bad("commit", "the message has a zero byte")
 		}
 		return g.Commit.Root.Validate()
 	}
@@ -371,6 +390,9 @@ func (g *GitWrite) validate() error {
 func (u *Undo) validate() error {
 	if !u.Transaction.Valid() {
 		return bad("undo", "it names no transaction")
+	}
+	if u.Commit != nil {
+		return u.Commit.validate(len(u.Restores) + len(u.Leaves))
 	}
 	if len(u.Restores) == 0 || len(u.Restores) > MaxChanges {
 		return bad("undo", "it restores nothing, or over %d paths", MaxChanges)
@@ -395,6 +417,21 @@ func (u *Undo) validate() error {
 		seen[r.Path] = true
 	}
 	return u.validateLeaves(seen)
+}
+
+// IsCommit says whether s has the form of a whole hash of git's.
+func IsCommit(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+func (u *Uncommit) validate(paths int) error {
+	if paths > 0 || !IsCommit(u.From) || u.To != "" && (!IsCommit(u.To) || len(u.To) != len(u.From)) {
+		return bad("undo", "that of a commit names two commits and no path")
+	}
+	if u.Branch != "" && (!strings.HasPrefix(string(u.Branch), "refs/heads/") || Path("/"+u.Branch).Validate() != nil) {
+		return bad("undo", "%s is no branch", u.Branch)
+	}
+	return u.Root.Validate()
 }
 
 func (u *Undo) validateLeaves(seen map[Path]bool) error {

@@ -37,6 +37,23 @@ func (d Detail) Unshown() bool {
 // scribe make it alike; its hash is part of what an owner approves.
 type Detail struct {
 	Changes []ChangeDetail `cbor:"changes" json:"changes"`
+	Git     *GitDetail     `cbor:"git,omitempty" json:"git,omitempty"`
+}
+
+// GitDetail is the account of a git action beside that of its paths, whose
+// names and images are those of the last commit and of the work tree. What comes
+// from a repository is raw text.
+type GitDetail struct {
+	Does       string   `cbor:"does" json:"does"` // commit, discard, or undo
+	Repository Path     `cbor:"repository" json:"repository"`
+	Branch     Path     `cbor:"branch,omitempty" json:"branch,omitempty"` // none where HEAD is detached
+	Head       string   `cbor:"head,omitempty" json:"head,omitempty"`     // none where there is no commit yet
+	Tree       string   `cbor:"tree,omitempty" json:"tree,omitempty"`
+	Author     string   `cbor:"author,omitempty" json:"author,omitempty"`
+	Committer  string   `cbor:"committer,omitempty" json:"committer,omitempty"`
+	Message    string   `cbor:"message,omitempty" json:"message,omitempty"`
+	To         string   `cbor:"to,omitempty" json:"to,omitempty"` // of an undo: where the branch goes back to
+	Notes      []string `cbor:"notes,omitempty" json:"notes,omitempty"`
 }
 
 // ChangeDetail is the account of one path. Diff holds raw text: whoever shows

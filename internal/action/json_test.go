@@ -165,7 +165,7 @@ func drawAction(t *rapid.T) Action {
 	case 3:
 		c.Delete = &Delete{}
 	case 4:
-		return Action{GitWrite: &GitWrite{Commit: &Commit{Root: drawPath(t), Message: text.Draw(t, "message")}}}
+		return Action{GitWrite: &GitWrite{Commit: &Commit{Root: drawPath(t), Message: strings.ReplaceAll(text.Draw(t, "message"), "\x00", "")}}}
 	case 5:
 		return Action{GitWrite: &GitWrite{Discard: &Discard{Root: root, Paths: []Path{drawPath(t)[1:]}}}}
 	case 6:

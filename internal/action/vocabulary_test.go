@@ -74,10 +74,13 @@ func samples() []sample {
 		{"edit", change(edit(rep("a", "b", 0), rep("é", "", 3))), CapFileWrite, fine},
 		{"delete", change(Change{Path: there, Delete: &Delete{}, Expect: &Expect{Hash: sum}}), CapFileDelete, fine},
 		{"several", Action{FileWrite: &FileWrite{Changes: []Change{write("x"), {Path: "/home/alice/b", Delete: &Delete{}}}}}, CapFileDelete, fine},
-		{"commit", Action{GitWrite: &GitWrite{Commit: &Commit{Root: "/home/alice/r", Message: "Say what\n\nand why: é\n"}}}, CapGitCommit, refusal.NotYet},
+		{"commit", Action{GitWrite: &GitWrite{Commit: &Commit{Root: "/home/alice/r", Message: "Say what\n\nand why: é\n"}}}, CapGitCommit, fine},
 		{"discard", Action{GitWrite: &GitWrite{Discard: &Discard{Root: "/home/alice/r", Paths: []Path{"a", "b/\xff"}}}}, CapGitDiscard, refusal.NotYet},
 		{"push", Action{GitPush: &GitPush{Root: "/home/alice/r", Remote: "origin", Ref: "refs/heads/main"}}, CapGitPush, refusal.NoHands},
 		{"undo-back", undo(Restore{Path: there, Left: image("new", 0o644), Back: image("old", 0o600), Content: []byte("old")}), CapUndo, fine},
+		{"undo-commit", Action{Undo: &Undo{Transaction: "abcdefghijkmn", Restores: []Restore{}, Commit: &Uncommit{
+			Root: "/home/alice/r", Branch: "refs/heads/main", From: strings.Repeat("a", 40), To: strings.Repeat("b", 40),
+		}}}, CapUndo, fine},
 		{"undo-create", undo(Restore{Path: there, Left: image("new", 0o644), Back: Image{Absent: true}}), CapUndo, fine},
 		{"undo-delete", undo(Restore{Path: there, Left: Image{Absent: true}, Back: image("old", 0o755), Content: []byte("old")}), CapUndo, fine},
 	}
@@ -85,7 +88,7 @@ func samples() []sample {
 
 // T1: the vocabulary is closed: each of its shapes is valid and has its one
 // capability, and a push, which has no hands, is refused by name, as for now
-// are git actions.
+// are discards.
 func TestVocabulary(t *testing.T) {
 	for _, s := range samples() {
 		t.Run(s.name, func(t *testing.T) {

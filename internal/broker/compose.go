@@ -17,6 +17,13 @@ import (
 // is to be put back, the undo is of what cannot be, and its preview is refused
 // by name.
 func (b *Broker) compose(ctx context.Context, t *transaction, person *policy.Person) (action.Action, error) {
+	in, err := b.intentOf(t)
+	if err != nil {
+		return action.Action{}, err
+	}
+	if in.Git != nil {
+		return b.composeGit(t, in)
+	}
 	all, err := b.restores(t, person.Name)
 	if err != nil {
 		return action.Action{}, err

@@ -124,10 +124,17 @@ func (b *Broker) previewAgain(ctx context.Context, t *transaction, person *polic
 // asks makes sure that a preview has what an approval binds: policy may by now
 // call auto what waits for an owner, and what waits is the owner's.
 func (b *Broker) asks(v *preview, a action.Action, view protocol.Transaction) error {
-	if v.detail != nil {
+	if v.hash != nil {
 		return nil
 	}
 	v.judged.Verdict = string(policy.Ask)
+	if v.git != nil {
+		detail, err := decode[action.Detail](v.detail)
+		if err != nil {
+			return err
+		}
+		return b.finishGit(v, view.ID, a, proposed{Capability: view.Capability, Digest: view.Digest}, detail)
+	}
 	return b.finish(v, view.ID, a, proposed{Capability: view.Capability, Digest: view.Digest})
 }
 

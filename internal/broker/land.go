@@ -27,12 +27,12 @@ func (b *Broker) land(ctx context.Context, id action.ID, a action.Action, v *pre
 	if err != nil && v.judged.Reversible {
 		return err
 	}
-	in := protocol.Intent{ID: id, Action: a, Facts: v.facts(), Approved: v.hash}
+	in := protocol.Intent{ID: id, Action: a, Facts: v.facts(), Results: []action.Image{}, Staged: []string{}, Approved: v.hash, Git: v.gitIntent(b.cfg.Now())}
 	for _, p := range v.plans {
 		in.Results = append(in.Results, p.Result)
 		in.Staged = append(in.Staged, stagedName())
 	}
-	body, err := canon.Encode(intentBody{Facts: in.Facts, Results: in.Results, Staged: in.Staged, Approved: in.Approved})
+	body, err := canon.Encode(intentBody{Facts: in.Facts, Results: in.Results, Staged: in.Staged, Approved: in.Approved, Git: in.Git})
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,11 @@ func stagedName() string {
 // that the scribe broke down over it, says nothing about the disk: then the
 // intent is to be settled by looking.
 func (b *Broker) forward(ctx context.Context, person *policy.Person, in protocol.Intent) (out protocol.Outcome, answered bool) {
-	kept, err := b.hands[person.Name].scribe.CallHandles(ctx, protocol.FileWrite,
+	method := protocol.FileWrite
+	if in.Git != nil {
+		method = protocol.GitWrite
+	}
+	kept, err := b.hands[person.Name].scribe.CallHandles(ctx, method,
 		protocol.IntentParams{Policy: b.cfg.Policy.Digest, Intent: in}, &out)
 	r := refusal.As(err)
 	switch {

@@ -135,6 +135,9 @@ func (b *Broker) plansOf(t *transaction, person string, a action.Action) ([]acti
 	if err != nil {
 		return nil, err
 	}
+	if in.Git != nil {
+		return nil, nil // its account was made before it landed
+	}
 	home := b.cfg.Policy.Persons[person]
 	if home == nil {
 		return nil, nil // the person was removed, and what was captured is not read for anybody else

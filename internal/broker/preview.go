@@ -29,6 +29,7 @@ type preview struct {
 	judged  judged
 	detail  []byte       // encoded; where it asks
 	hash    *action.Hash // of detail
+	git     *protocol.GitPlan
 }
 
 // withDetail adds the detail to the record of a preview that asks.
@@ -50,6 +51,9 @@ func (v *preview) facts() []action.Fact {
 // preview captures, plans, classifies and decides. The error is a refusal of
 // the action; one that is to be tried again says nothing about it.
 func (b *Broker) preview(ctx context.Context, id action.ID, person *policy.Person, a action.Action, of proposed) (*preview, error) {
+	if a.Git() {
+		return b.previewGit(ctx, id, person, a, of)
+	}
 	v := &preview{person: person}
 	var err error
 	room := action.Room{Left: b.cfg.Policy.Limits.AutoBytes}

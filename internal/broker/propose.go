@@ -200,7 +200,7 @@ func (b *Broker) bounded(uid uint32) *refusal.Refusal {
 // it is previewed again and judged again, a few times.
 func (b *Broker) landAuto(ctx context.Context, p proposal, v *preview) (protocol.Transaction, error) {
 	policyDecides := entry(kindDecided, p.id, decided{Approve: true, By: "policy"})
-	before := []journal.Entry{p.entry(), policyDecides}
+	before := []journal.Entry{v.withDetail(p.entry()), policyDecides}
 	for try := 1; ; try++ {
 		err := b.land(ctx, p.id, p.action, v, before)
 		t, view := b.ledger.get(p.id)

@@ -92,10 +92,11 @@ type intended struct {
 
 // intentBody is a protocol.Intent without what the transaction has already.
 type intentBody struct {
-	Facts    []action.Fact  `cbor:"facts"`
-	Results  []action.Image `cbor:"results"`
-	Staged   []string       `cbor:"staged"`
-	Approved *action.Hash   `cbor:"approved,omitempty"`
+	Facts    []action.Fact       `cbor:"facts"`
+	Results  []action.Image      `cbor:"results"`
+	Staged   []string            `cbor:"staged"`
+	Approved *action.Hash        `cbor:"approved,omitempty"`
+	Git      *protocol.GitIntent `cbor:"git,omitempty"`
 }
 
 // outcome ends an intent, as the scribe answered it or, of kind settled, as it

@@ -73,7 +73,7 @@ func (b *Broker) intentOf(t *transaction) (protocol.Intent, error) {
 		return in, err
 	}
 	body, err := decode[intentBody](raw)
-	in.Action, in.Facts, in.Results, in.Staged, in.Approved = a, body.Facts, body.Results, body.Staged, body.Approved
+	in.Action, in.Facts, in.Results, in.Staged, in.Approved, in.Git = a, body.Facts, body.Results, body.Staged, body.Approved, body.Git
 	return in, err
 }
 

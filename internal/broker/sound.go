@@ -78,6 +78,9 @@ func soundOutcome(out protocol.Outcome, in protocol.Intent) bool {
 	default:
 		return false
 	}
+	if !soundGit(out, in) {
+		return false
+	}
 	if len(out.Changes) != len(in.Facts) || len(out.Kept) > len(in.Facts) || out.More != 0 || out.MoreKept != 0 || !soundSentence(out.Words) {
 		return false
 	}

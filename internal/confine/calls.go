@@ -61,7 +61,7 @@ func (c Calls) more() []string {
 		return []string{"flistxattr", "fgetxattr", "pipe2"}
 	case Scribe:
 		return []string{"flistxattr", "fgetxattr", "pipe2", "fsync", "fdatasync", "pwrite64", "renameat2", "unlinkat",
-			"mkdirat", "symlinkat", "fsetxattr", "fremovexattr"}
+			"mkdirat", "symlinkat", "fsetxattr", "fremovexattr", "utimensat"}
 	case Keeper:
 		return []string{
 			"fsync", "fdatasync", "pwrite64", "ftruncate", "fallocate", "flock", "mkdirat", "unlinkat", "renameat", "renameat2",

@@ -28,6 +28,7 @@ type Shown struct {
 	Digest     action.Hash
 	Facts      []action.Fact
 	Detail     action.Hash
+	Git        *action.Hash // of everything that a git action rests on
 	Reversible bool
 }
 
@@ -44,12 +45,13 @@ type seen struct {
 // Prefix gives the whole digest, of which PrefixShown digits are shown.
 func (s Shown) Prefix() (string, error) {
 	bound := struct {
-		ID         action.ID   `cbor:"id"`
-		Digest     action.Hash `cbor:"digest"`
-		Bases      []seen      `cbor:"bases"`
-		Detail     action.Hash `cbor:"detail"`
-		Reversible bool        `cbor:"reversible"`
-	}{ID: s.ID, Digest: s.Digest, Detail: s.Detail, Reversible: s.Reversible}
+		ID         action.ID    `cbor:"id"`
+		Digest     action.Hash  `cbor:"digest"`
+		Bases      []seen       `cbor:"bases"`
+		Detail     action.Hash  `cbor:"detail"`
+		Git        *action.Hash `cbor:"git,omitempty"`
+		Reversible bool         `cbor:"reversible"`
+	}{ID: s.ID, Digest: s.Digest, Detail: s.Detail, Git: s.Git, Reversible: s.Reversible}
 	for _, f := range s.Facts {
 		one := seen{Path: f.Path, Real: f.Real, Landing: f.Base.Landing, Image: f.Image()}
 		if f.Base.Version != nil {

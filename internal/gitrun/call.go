@@ -20,6 +20,22 @@ type Values struct {
 	Skip  uint64
 	First uint64 // a line, from 1
 	Last  uint64
+
+	// Of those that change a repository.
+	Tree   string // a whole hash
+	Parent string // a whole hash; none of a first commit
+	Ref    string // a whole name of a branch, or HEAD
+	New    string // what the reference is to hold: a whole hash
+	Old    string // what it must hold: a whole hash, of zeros where there is none
+	Index  string // path of the index to work on; empty is the repository's own
+
+	Author, Committer Ident
+}
+
+// Ident is who made a commit, and when: in seconds since 1970, as UTC.
+type Ident struct {
+	Name, Email string
+	When        int64
 }
 
 // Place says which repository git is to look at: the paths are what git is told,
@@ -118,10 +134,27 @@ func (v Values) check() error {
 			return fmt.Errorf("[unexpected] the path %q: %s", p, why)
 		}
 	}
-	if v.Blob != "" && (strings.Trim(v.Blob, "0123456789abcdef") != "" || len(v.Blob) != 40 && len(v.Blob) != 64) {
-		return fmt.Errorf("[unexpected] the object %q", v.Blob)
+	for _, hash := range []string{v.Blob, v.Tree, v.Parent, v.New, v.Old} {
+		if hash != "" && !IsHash(hash) {
+			return fmt.Errorf("[unexpected] the object %q", hash)
+		}
+	}
+	if v.Ref != "" && !IsBranch(v.Ref) && v.Ref != "HEAD" {
+		return fmt.Errorf("[unexpected] the reference %q", v.Ref)
 	}
 	return nil
+}
+
+// IsHash says whether s is a whole hash, as git spells one.
+func IsHash(s string) bool {
+	return strings.Trim(s, "0123456789abcdef") == "" && (len(s) == 40 || len(s) == 64)
+}
+
+// IsBranch says whether s is the whole name of a branch: what git itself says of
+// its form is left to git.
+func IsBranch(s string) bool {
+	name, ok := strings.CutPrefix(s, "refs/heads/")
+	return ok && name != "" && len(s) <= 1024 && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) && !strings.Contains(s, "..")
 }
 
 // fill gives the arguments that take a place.
@@ -158,6 +191,19 @@ func (v Values) fill(place string) []string {
 			return nil
 		}
 		return []string{fmt.Sprintf("-L%d,%d", v.First, max(v.First, v.Last))}
+	case placeNewTree:
+		return []string{v.Tree}
+	case placeParent:
+		if v.Parent == "" {
+			return nil
+		}
+		return []string{"-p", v.Parent}
+	case placeRef:
+		return []string{v.Ref}
+	case placeNew:
+		return []string{v.New}
+	case placeOld:
+		return []string{v.Old}
 	case placePaths:
 		return append([]string{"--"}, v.Paths...)
 	}
@@ -167,8 +213,8 @@ func (v Values) fill(place string) []string {
 // variables puts git's environment together. What a call adds to the settings
 // goes through it and not through arguments, since a driver's name may hold an
 // equals sign.
-func variables(gitDir, workTree string, settings []Setting, filters []string) ([]string, error) {
-	env := environment()
+func variables(gitDir, workTree string, v Values, settings []Setting, filters []string) ([]string, error) {
+	env := append(environment(), v.variables()...)
 	for name, value := range map[string]string{"GIT_DIR": gitDir, "GIT_WORK_TREE": workTree, "GIT_CEILING_DIRECTORIES": workTree} {
 		if value == "" {
 			value = "/nonexistent"
@@ -197,4 +243,17 @@ func variables(gitDir, workTree string, settings []Setting, filters []string) ([
 		}
 	}
 	return env, nil
+}
+
+// variables gives what values say by git's environment.
+func (v Values) variables() (env []string) {
+	if v.Index != "" {
+		env = append(env, "GIT_INDEX_FILE="+v.Index)
+	}
+	for who, i := range map[string]Ident{"AUTHOR": v.Author, "COMMITTER": v.Committer} {
+		if i != (Ident{}) {
+			env = append(env, "GIT_"+who+"_NAME="+i.Name, "GIT_"+who+"_EMAIL="+i.Email, fmt.Sprintf("GIT_%s_DATE=@%d +0000", who, i.When))
+		}
+	}
+	return env
 }

@@ -20,7 +20,7 @@ func TestVectorsRunNothing(t *testing.T) {
 		if d.Filter != "" {
 			filters = []string{d.Filter}
 		}
-		env, err := variables(b.Root+"/.git", b.Root, nil, filters)
+		env, err := variables(b.Root+"/.git", b.Root, Values{}, nil, filters)
 		must(t, err)
 		for name, row := range vectors() {
 			if row.writes {

@@ -188,7 +188,7 @@ func TestValuesAreJudged(t *testing.T) {
 		t.Error("a vector that is none")
 	}
 	for _, s := range []Setting{{"core.sshCommand", "x"}, {"alias.status", "!x"}, {"core.hooksPath", "x"}, {"core.eol", "a\x00b"}} {
-		if _, err := variables("/r/.git", "/r", []Setting{s}, nil); err == nil {
+		if _, err := variables("/r/.git", "/r", Values{}, []Setting{s}, nil); err == nil {
 			t.Errorf("the setting %v", s)
 		}
 	}
@@ -226,7 +226,7 @@ func TestPlaces(t *testing.T) {
 func TestEnvironmentIsReplaced(t *testing.T) {
 	t.Setenv("GIT_SSH_COMMAND", "canary")
 	t.Setenv("LD_PRELOAD", "canary")
-	env, err := variables("/g", "/w", []Setting{{"core.autocrlf", "true"}}, []string{"a=b", ""})
+	env, err := variables("/g", "/w", Values{}, []Setting{{"core.autocrlf", "true"}}, []string{"a=b", ""})
 	must(t, err)
 	all := strings.Join(env, "\n")
 	for _, want := range []string{"HOME=/nonexistent", "GIT_DIR=/g", "GIT_WORK_TREE=/w", "GIT_CEILING_DIRECTORIES=/w", "GIT_CONFIG_NOSYSTEM=1",

@@ -63,7 +63,26 @@ type sentValues struct {
 	Skip  uint64   `cbor:"skip"`
 	First uint64   `cbor:"first"`
 	Last  uint64   `cbor:"last"`
+
+	Tree      string    `cbor:"tree"`
+	Parent    string    `cbor:"parent"`
+	Ref       []byte    `cbor:"ref"`
+	New       string    `cbor:"new"`
+	Old       string    `cbor:"old"`
+	Index     []byte    `cbor:"index"`
+	Author    sentIdent `cbor:"author"`
+	Committer sentIdent `cbor:"committer"`
 }
+
+type sentIdent struct {
+	Name  []byte `cbor:"name"`
+	Email []byte `cbor:"email"`
+	When  int64  `cbor:"when"`
+}
+
+func sentOf(i Ident) sentIdent { return sentIdent{[]byte(i.Name), []byte(i.Email), i.When} }
+
+func (s sentIdent) ident() Ident { return Ident{string(s.Name), string(s.Email), s.When} }
 
 // requestOf makes the request of a call.
 func requestOf(id uint64, c Call) request {
@@ -71,7 +90,10 @@ func requestOf(id uint64, c Call) request {
 	q := request{
 		ID: id, Vector: c.Vector, GitDir: []byte(p.GitDir), WorkTree: []byte(p.WorkTree), Filters: bytesOf(p.Filters),
 		Stdin: vectors()[c.Vector].stdin, Read: len(p.Read), Trees: len(p.Trees),
-		Values: sentValues{Rev: v.Rev, From: v.From, Not: v.Not, Blob: v.Blob, Paths: bytesOf(v.Paths), Count: v.Count, Skip: v.Skip, First: v.First, Last: v.Last},
+		Values: sentValues{
+			Rev: v.Rev, From: v.From, Not: v.Not, Blob: v.Blob, Paths: bytesOf(v.Paths), Count: v.Count, Skip: v.Skip, First: v.First, Last: v.Last,
+			Tree: v.Tree, Parent: v.Parent, Ref: []byte(v.Ref), New: v.New, Old: v.Old, Index: []byte(v.Index), Author: sentOf(v.Author), Committer: sentOf(v.Committer),
+		},
 	}
 	for _, s := range p.Settings {
 		q.Settings = append(q.Settings, sentSetting{s.Key, []byte(s.Value)})
@@ -82,7 +104,10 @@ func requestOf(id uint64, c Call) request {
 // values gives a request's values back.
 func (q request) values() Values {
 	v := q.Values
-	return Values{Rev: v.Rev, From: v.From, Not: v.Not, Blob: v.Blob, Paths: stringsOf(v.Paths), Count: v.Count, Skip: v.Skip, First: v.First, Last: v.Last}
+	return Values{
+		Rev: v.Rev, From: v.From, Not: v.Not, Blob: v.Blob, Paths: stringsOf(v.Paths), Count: v.Count, Skip: v.Skip, First: v.First, Last: v.Last,
+		Tree: v.Tree, Parent: v.Parent, Ref: string(v.Ref), New: v.New, Old: v.Old, Index: string(v.Index), Author: v.Author.ident(), Committer: v.Committer.ident(),
+	}
 }
 
 // settings gives a request's settings back.

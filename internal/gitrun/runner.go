@@ -94,6 +94,9 @@ func (r *runner) prepare(h hello) protocol.GitRun {
 		return protocol.GitRun{Why: err.Error()}
 	}
 	r.git = p.path
+	if h.Writes { // git names its temporary files by it
+		p.files = append(p.files, "/dev/urandom")
+	}
 	if err := r.open.all(p); err != nil {
 		return protocol.GitRun{Path: p.path, Why: err.Error()}
 	}
@@ -270,7 +273,7 @@ func (r *runner) spawn(q request, handles []*os.File) (pid int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	env, err := variables(string(q.GitDir), string(q.WorkTree), q.settings(), stringsOf(q.Filters))
+	env, err := variables(string(q.GitDir), string(q.WorkTree), q.values(), q.settings(), stringsOf(q.Filters))
 	if err != nil {
 		return 0, err
 	}

@@ -23,6 +23,10 @@ func overruled() []Setting {
 		{"i18n.logOutputEncoding", "UTF-8"}, {"blame.ignoreRevsFile", ""}, {"status.showUntrackedFiles", "all"},
 		{"status.submoduleSummary", "false"}, {"status.aheadBehind", "false"}, {"status.relativePaths", "false"},
 		{"advice.graftFileDeprecated", "false"},
+
+		// What is written is on disk, in the encoding that commits have.
+		{"i18n.commitEncoding", "UTF-8"}, {"diff.orderFile", "/dev/null"}, {"core.fsync", "all"}, {"core.fsyncMethod", "fsync"}, {"core.logAllRefUpdates", "true"},
+		{"core.safecrlf", "false"}, {"core.createObject", "rename"},
 	}
 }
 

@@ -24,20 +24,37 @@ const (
 	Object        Vector = "object" // a blob's content, by its hash
 	Attributes    Vector = "attributes"
 	Resolve       Vector = "resolve" // a revision to a commit's hash
+	Listed        Vector = "listed"  // every entry of the index, with mode, hash and stage
+	Flags         Vector = "flags"   // every entry of the index, with the letter that says how it is looked at
+	Hashes        Vector = "hashes"  // of files in the work tree, as they would be stored: their paths are the input
+	Objects       Vector = "objects" // the content of many blobs: their hashes are the input
+	Within        Vector = "within"  // fails with 1 where one commit is no ancestor of another
+
+	Stage      Vector = "stage"       // what stands at the paths of the input, into the index
+	WriteTree  Vector = "write-tree"  // of the index
+	CommitTree Vector = "commit-tree" // the message is the input
+	MoveRef    Vector = "move-ref"    // from what it must hold
+	DropRef    Vector = "drop-ref"    // from what it must hold to nothing
+	Restore    Vector = "restore"     // index and work tree, from the last commit
 )
 
 // A vector's argument that stands in braces is a place for values: none, one or
 // more arguments take it. What the values may be, compose judges.
 const (
-	placeRev   = "{rev}"   // a commit
-	placeNot   = "{not}"   // a commit whose ancestors are left out
-	placeFrom  = "{from}"  // a commit
-	placeTree  = "{tree}"  // a commit, as the tree it has
-	placeBlob  = "{blob}"  // a whole hash
-	placeCount = "{count}" // a number
-	placeSkip  = "{skip}"  // a number
-	placeLines = "{lines}" // a range of lines
-	placePaths = "{paths}" // paths in the work tree, as they are, behind --
+	placeRev     = "{rev}"      // a commit
+	placeNot     = "{not}"      // a commit whose ancestors are left out
+	placeFrom    = "{from}"     // a commit
+	placeTree    = "{tree}"     // a commit, as the tree it has
+	placeBlob    = "{blob}"     // a whole hash
+	placeCount   = "{count}"    // a number
+	placeSkip    = "{skip}"     // a number
+	placeLines   = "{lines}"    // a range of lines
+	placeNewTree = "{new-tree}" // a whole hash
+	placeParent  = "{parent}"   // a whole hash, behind -p
+	placeRef     = "{ref}"      // a branch, or HEAD
+	placeNew     = "{new}"      // a whole hash
+	placeOld     = "{old}"      // a whole hash
+	placePaths   = "{paths}"    // paths in the work tree, as they are, behind --
 )
 
 // vector is one row of the table.
@@ -92,6 +109,19 @@ func vectors() map[Vector]vector {
 		Object:     {args: []string{"cat-file", "blob", placeBlob}},
 		Resolve:    {args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", placeRev}},
 		Attributes: {args: []string{"check-attr", "-z", "--stdin", "filter"}, stdin: true},
+		Listed:     {args: []string{"ls-files", "--stage", "-z", "--full-name"}},
+		Flags:      {args: []string{"ls-files", "-v", "-z", "--full-name"}},
+		Hashes:     {args: []string{"hash-object", "-t", "blob", "--stdin-paths"}, stdin: true},
+		Objects:    {args: []string{"cat-file", "--batch"}, stdin: true},
+		Within:     {args: []string{"merge-base", "--is-ancestor", placeNew, placeRev}},
+
+		Stage:      {args: []string{"update-index", "--add", "--remove", "--replace", "-z", "--stdin"}, stdin: true, writes: true},
+		WriteTree:  {args: []string{"write-tree"}, writes: true},
+		CommitTree: {args: []string{"commit-tree", "--no-gpg-sign", placeParent, "-F", "-", placeNewTree}, stdin: true, writes: true},
+		MoveRef:    {args: []string{"update-ref", "--create-reflog", "-m", "commit by Countersign", placeRef, placeNew, placeOld}, writes: true},
+		DropRef:    {args: []string{"update-ref", "-d", placeRef, placeOld}, writes: true},
+		Restore: {args: []string{"restore", "--source=HEAD", "--staged", "--worktree", "--no-recurse-submodules", "--no-overlay",
+			"--pathspec-from-file=-", "--pathspec-file-nul"}, stdin: true, writes: true},
 	}
 }
 

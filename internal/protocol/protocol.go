@@ -78,6 +78,7 @@ type Intent struct {
 	Results  []action.Image `cbor:"results"`            // what was planned to stand there
 	Staged   []string       `cbor:"staged"`             // the name beside each path
 	Approved *action.Hash   `cbor:"approved,omitempty"` // hash of the detail an owner approved
+	Git      *GitIntent     `cbor:"git,omitempty"`      // of a git action
 }
 
 // IntentParams goes to the scribe, for file-write and for settle.
@@ -107,6 +108,7 @@ type Outcome struct {
 	Kept     []KeptAside      `cbor:"kept,omitempty" json:"kept,omitempty"`
 	MoreKept uint64           `cbor:"more-kept,omitempty" json:"more_kept,omitempty"`
 	Refused  *refusal.Refusal `cbor:"refused,omitempty" json:"refused,omitempty"` // of NotLanded and Partial: why
+	Git      *GitOutcome      `cbor:"git,omitempty" json:"git,omitempty"`         // of a git action that landed
 }
 
 // PathOutcome is what became of one path, and what stands there now.

@@ -139,6 +139,9 @@ const (
 	GitIncomplete Code = "git-incomplete"
 	GitRevision   Code = "git-revision"
 	GitFailed     Code = "git-failed"
+	GitDoing      Code = "git-in-progress"
+	GitIdentity   Code = "git-identity"
+	GitUntracked  Code = "git-untracked"
 
 	// Matches and versions.
 	NoMatch    Code = "no-match"
@@ -229,6 +232,10 @@ var table = map[Code]entry{
 	GitIncomplete: {"the repository lacks objects that this needs", "the owner fetches them", After},
 	GitRevision:   {"it names no commit", "see `countersign git log` and `countersign git branches`", Never},
 	GitFailed:     {"git could not answer", "", After},
+
+	GitDoing:     {"something was begun in the repository and is not finished", "the owner finishes it, or gives it up", After},
+	GitIdentity:  {"no name and address are configured to commit by; git says: Please tell me who you are", "the owner runs `git config --global user.name` and `user.email`", After},
+	GitUntracked: {"git does not keep the path, and could not put it back", "name paths that the last commit or the index has", Never},
 
 	NoMatch:    {"the old text does not occur in the file", "read the file again", After},
 	MatchCount: {"the old text does not occur the stated number of times", "give more of the text around it, or the count", After},

@@ -251,7 +251,7 @@ func (r *Repository) followLinks() error {
 			return r.judge.trouble("its git directory", err)
 		}
 		for _, e := range entries {
-			if e.Type()&os.ModeSymlink == 0 {
+			if e.Type()&os.ModeSymlink == 0 || e.Name() == "index.lock" { // a lock is looked for and never opened
 				continue
 			}
 			p, err := r.judge.part(filepath.Join(dir, e.Name()), "a link in its git directory")

@@ -20,8 +20,9 @@ func (w Writer) Detail(d action.Detail) {
 	}
 }
 
-// Index lists the paths of an action that has several.
+// Index shows what git does, and lists the paths of an action that has several.
 func (w Writer) Index(d action.Detail) {
+	w.gitDetail(d.Git)
 	if n := len(d.Changes); n > 1 {
 		w.line("")
 		w.line("%d paths:", n)

@@ -104,6 +104,7 @@ func (w Writer) outcome(t protocol.Transaction, most int) {
 	if o.Words != "" {
 		w.line("  found out: %s", o.Words)
 	}
+	w.gitOutcome(o.Git)
 	for _, k := range o.Kept {
 		w.line("  somebody's file could not be put back, and is kept: %s", k.Path)
 	}

@@ -53,6 +53,8 @@ func rows() []row {
 		{"fileread", "action beneath facts grant ignore pattern protocol refusal search", "the reader's answers: no way to write"},
 		{"repo", "action beneath gitrun grant refusal", "what is known of a repository before git runs, by no policy"},
 		{"gitread", "action beneath gitrun grant protocol refusal repo", "the reader's answers about repositories: no way to write"},
+		{"gitplan", "action beneath gitrun grant protocol refusal repo", "what a git action would do, found alike by reader and scribe: no way to write"},
+		{"gitwrite", "action beneath canon gitplan gitrun protocol refusal", "the scribe's hands on repositories: they obey an intent, and decide nothing"},
 		{"stage", "action beneath facts grant protocol refusal", "the scribe's hands: they obey an intent, and decide nothing"},
 		{"journal", "action canon refusal", "the keeper's record, which knows no state of an action"},
 		{"vault", "action journal refusal", "a view of the same store"},
@@ -71,8 +73,8 @@ func rows() []row {
 		{"demo", "action prompt protocol up", "a guided run over real processes"},
 		{"testas", "", "for tests alone"},
 
-		{"cmd/reader", "confine daemon facts fileread gitread gitrun policy protocol refusal repo wire", "one room for one process"},
-		{"cmd/scribe", "confine daemon facts gitrun policy protocol refusal stage wire", "one room for one process"},
+		{"cmd/reader", "confine daemon facts fileread gitplan gitread gitrun policy protocol refusal repo wire", "one room for one process"},
+		{"cmd/scribe", "confine daemon facts gitplan gitrun gitwrite policy protocol refusal repo stage wire", "one room for one process"},
 		{"cmd/keeper", "broker confine daemon policy protocol refusal wire", "one room for one process"},
 		{"cmd/countersign", "accounts action classify consent demo notify policy prompt protocol refusal screen show terminal up visible wire/client", "one room for one process"},
 	}
