@@ -25,7 +25,6 @@ const (
 	Attributes    Vector = "attributes"
 	Resolve       Vector = "resolve" // a revision to a commit's hash
 	Listed        Vector = "listed"  // every entry of the index, with mode, hash and stage
-	Flags         Vector = "flags"   // every entry of the index, with the letter that says how it is looked at
 	Hashes        Vector = "hashes"  // of files in the work tree, as they would be stored: their paths are the input
 	Objects       Vector = "objects" // the content of many blobs: their hashes are the input
 	Within        Vector = "within"  // fails with 1 where one commit is no ancestor of another
@@ -35,7 +34,6 @@ const (
 	CommitTree Vector = "commit-tree" // the message is the input
 	MoveRef    Vector = "move-ref"    // from what it must hold
 	DropRef    Vector = "drop-ref"    // from what it must hold to nothing
-	Restore    Vector = "restore"     // index and work tree, from the last commit
 )
 
 // A vector's argument that stands in braces is a place for values: none, one or
@@ -110,7 +108,6 @@ func vectors() map[Vector]vector {
 		Resolve:    {args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", placeRev}},
 		Attributes: {args: []string{"check-attr", "-z", "--stdin", "filter"}, stdin: true},
 		Listed:     {args: []string{"ls-files", "--stage", "-z", "--full-name"}},
-		Flags:      {args: []string{"ls-files", "-v", "-z", "--full-name"}},
 		Hashes:     {args: []string{"hash-object", "-t", "blob", "--stdin-paths"}, stdin: true},
 		Objects:    {args: []string{"cat-file", "--batch"}, stdin: true},
 		Within:     {args: []string{"merge-base", "--is-ancestor", placeNew, placeRev}},
@@ -120,8 +117,6 @@ func vectors() map[Vector]vector {
 		CommitTree: {args: []string{"commit-tree", "--no-gpg-sign", placeParent, "-F", "-", placeNewTree}, stdin: true, writes: true},
 		MoveRef:    {args: []string{"update-ref", "--create-reflog", "-m", "commit by Countersign", placeRef, placeNew, placeOld}, writes: true},
 		DropRef:    {args: []string{"update-ref", "-d", placeRef, placeOld}, writes: true},
-		Restore: {args: []string{"restore", "--source=HEAD", "--staged", "--worktree", "--no-recurse-submodules", "--no-overlay",
-			"--pathspec-from-file=-", "--pathspec-file-nul"}, stdin: true, writes: true},
 	}
 }
 
