@@ -30,6 +30,9 @@ type Fact struct {
 	Default *uint32 `cbor:"default,omitempty" json:"default,omitempty"`
 }
 
+// MaxAliases bounds the names of the home by which links lead to one place.
+const MaxAliases = 16
+
 // Attribute is an extended attribute of a file. An access control list is one.
 type Attribute struct {
 	Name  Path   `cbor:"name" json:"name"` // bytes, like a path's

@@ -7,9 +7,9 @@ import (
 )
 
 // linked lists the places of a home that people link into a repository of their
-// configuration, each behind the directories that it lies in. It is shorter
-// than the tables: it is looked at for every file that is written, and what
-// such a repository holds is linked file by file or by one of these directories.
+// configuration. It is shorter than the tables: it is looked at for every file
+// that is written, and what such a repository holds is linked file by file or
+// by one of these directories.
 var linked = []string{
 	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".bashrc.d", ".profile", ".inputrc",
 	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zsh", ".oh-my-zsh", ".gitconfig", ".gitignore_global", ".git-templates",
@@ -26,11 +26,10 @@ var linked = []string{
 // MaxLinked bounds what Linked gives.
 const MaxLinked = 256
 
-// Linked gives the names in a home, relative to it and each behind the
-// directories that it lies in, from which a link may lead to a file and make it
-// what the tables say of the name: those that people link, and those that an
-// owner's own entries name, as far as they have no wildcard. The slice is not
-// to be changed.
+// Linked gives the names in a home, relative to it, from which a link may lead
+// to a file and make it what the tables say of the name: those that people link,
+// and those that an owner's own entries name, each directory of them, as far as
+// they have no wildcard. The slice is not to be changed.
 func (t *Tables) Linked() []string { return t.linked }
 
 func linkedWith(own []Entry) []string {

@@ -34,9 +34,8 @@ type Finder struct {
 	Grants grant.Set // the person's
 	Keep   int64     // the largest file, in bytes, whose content is kept
 
-	// Linked are names in the home, relative to it and each behind the
-	// directories that it lies in, from which a link may lead to a place that
-	// is to be written.
+	// Linked are names in the home, relative to it, from which a link may lead
+	// to a place that is to be written.
 	Linked []string
 
 	// Patience is with the filesystems of other grants than the one that is

@@ -2,7 +2,6 @@ package facts
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strings"
 
@@ -23,6 +22,9 @@ func (f Finder) surround(found *Found, home *beneath.Root) error {
 		if !patience.Try("the links of "+f.Home, func() { names = aliases(home, f.Linked, inHome) }, func() {}) {
 			return refusal.New(refusal.DiskError, found.Path.String(), "the links of the home do not answer")
 		}
+		if len(names) > action.MaxAliases {
+			return refusal.New(refusal.Link, found.Path.String(), "over %d names of the home lead there", action.MaxAliases)
+		}
 		for _, name := range names {
 			if at := action.Path(f.Home + "/" + name); at != found.Real && at != found.Path {
 				found.aliases = append(found.aliases, at)
@@ -34,16 +36,13 @@ func (f Finder) surround(found *Found, home *beneath.Root) error {
 }
 
 // aliases gives the names of the home, among and beneath those that are linked,
-// by which a path beneath the home is reached through a link. A name whose
-// directory is a link is asked about too: what is in it has two names each.
+// by which a path beneath the home is reached through a link.
 func aliases(home *beneath.Root, linked []string, inHome string) []string {
 	var out []string
-	links := make(map[string]bool)
 	for _, name := range linked {
-		if dir := path.Dir(name); !links[dir] && !home.IsLink(name) {
-			continue
+		if !home.IsLink(name) {
+			continue // as nearly every name is
 		}
-		links[name] = true
 		to, ok := home.Leads(name)
 		if !ok {
 			continue

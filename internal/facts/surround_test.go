@@ -1,12 +1,14 @@
 package facts
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"countersign/internal/action"
 	"countersign/internal/grant"
+	"countersign/internal/refusal"
 	"countersign/internal/testas"
 )
 
@@ -47,6 +49,14 @@ func TestAliases(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
+	for i := range action.MaxAliases + 1 {
+		name := fmt.Sprintf(".many%d", i)
+		must(t, os.Symlink("dot/many", tmp+"/real/"+name))
+		f.Linked = append(f.Linked, name)
+	}
+	if _, err := look(f, grant.Write, home+"/dot/many"); !refusal.Is(err, refusal.Link) {
+		t.Errorf("a place of more names than are told: %v", err)
+	}
 	if before, err := look(f, grant.Read, home+"/dot/z"); err != nil || len(before.Fact.Aliases) > 0 {
 		t.Errorf("what is read is looked for nothing around: %v, %v", before.Fact.Aliases, err)
 	}
@@ -58,18 +68,24 @@ func TestRepository(t *testing.T) {
 	if !testas.User(t, testas.Person) {
 		return
 	}
-	home := t.TempDir()
+	tmp := t.TempDir()
+	home := tmp + "/home"
 	must(t, os.MkdirAll(home+"/p/bare/refs", 0o755), os.MkdirAll(home+"/p/linked", 0o755), os.MkdirAll(home+"/p/dir/HEAD", 0o755), os.MkdirAll(home+"/p/plain/a", 0o755),
-		os.WriteFile(home+"/p/bare/HEAD", nil, 0o644), os.Symlink("refs/heads/main", home+"/p/linked/HEAD"), os.WriteFile(home+"/p/plain/HEAD.md", nil, 0o644))
+		os.WriteFile(tmp+"/HEAD", nil, 0o644), os.WriteFile(home+"/p/bare/HEAD", nil, 0o644), os.Symlink("refs/heads/main", home+"/p/linked/HEAD"), os.WriteFile(home+"/p/plain/HEAD.md", nil, 0o644))
 	f := finder(home, grant.Grant{Root: home + "/p"}, grant.Grant{Root: home + "/p/bare/refs"})
 	for path, want := range map[string]bool{
 		"p/bare/config": true, "p/bare/objects/ab/new": true, "p/bare/refs/heads/main": true, "p/linked/hooks/x": true, "p/bare/HEAD": true,
 		"p/dir/a": false, "p/plain/a/b": false, "p/plain/new/HEAD": false, "p/config": false,
+		"p/new/a/b/c/d": false,
 	} {
 		before, err := look(f, grant.Write, home+"/"+path)
 		if err != nil || before.Fact.Repository != want {
 			t.Errorf("%s: %v, %v", path, before.Fact.Repository, err)
 		}
+	}
+	must(t, os.WriteFile(home+"/HEAD", nil, 0o644))
+	if before, err := look(f, grant.Write, home+"/p/plain/a/b"); err != nil || !before.Fact.Repository {
+		t.Errorf("a HEAD of the home itself: %v", err)
 	}
 }
 
