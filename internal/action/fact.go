@@ -16,6 +16,9 @@ type Fact struct {
 	Follows Path `cbor:"follows,omitempty" json:"follows,omitempty"` // where links on the way led, spelled from the grant's root; without any, Path does
 	Base    Base `cbor:"base" json:"base"`
 
+	Aliases    []Path `cbor:"aliases,omitempty" json:"aliases,omitempty"`       // names of the home from which links lead to the landing
+	Repository bool   `cbor:"repository,omitempty" json:"repository,omitempty"` // a directory on the way has a HEAD, as one that git takes for a repository's own
+
 	Target     Path        `cbor:"target,omitempty" json:"target,omitempty"`         // of a symbolic link: what it points to
 	Attributes []Attribute `cbor:"attributes,omitempty" json:"attributes,omitempty"` // that stay when the file is replaced, by name
 	NotKept    []string    `cbor:"not-kept,omitempty" json:"not_kept,omitempty"`     // what replacing it would lose, in words
@@ -26,6 +29,9 @@ type Fact struct {
 	// where it has none.
 	Default *uint32 `cbor:"default,omitempty" json:"default,omitempty"`
 }
+
+// MaxAliases bounds the names of the home by which links lead to one place.
+const MaxAliases = 16
 
 // Attribute is an extended attribute of a file. An access control list is one.
 type Attribute struct {
@@ -40,6 +46,7 @@ const MaxAttributes = 16 << 10
 // Same says whether two sides found the same.
 func (f Fact) Same(o Fact) bool {
 	return f.Path == o.Path && f.Real == o.Real && f.Follows == o.Follows && f.Base.Same(o.Base) && f.Target == o.Target &&
+		slices.Equal(f.Aliases, o.Aliases) && f.Repository == o.Repository &&
 		slices.EqualFunc(f.Attributes, o.Attributes, Attribute.same) && slices.Equal(f.NotKept, o.NotKept) &&
 		f.AnyGroup == o.AnyGroup && (f.Default == nil) == (o.Default == nil) && (f.Default == nil || *f.Default == *o.Default)
 }

@@ -14,7 +14,7 @@ func TestFactsAreCompared(t *testing.T) {
 	full := func() Fact {
 		return Fact{
 			Path: "/h/a", Real: "/h/b", Follows: "/h/c", Base: base(), Target: "x", NotKept: []string{"y"}, AnyGroup: true, Default: ptr(uint32(0o640)),
-			Attributes: []Attribute{{Name: "user.a", Value: []byte("v")}},
+			Attributes: []Attribute{{Name: "user.a", Value: []byte("v")}}, Aliases: []Path{"/h/.d"}, Repository: true,
 		}
 	}
 	for name, flip := range map[string]func(*Fact){
@@ -22,6 +22,7 @@ func TestFactsAreCompared(t *testing.T) {
 		"base": func(f *Fact) { f.Base.Version.Ctime++ }, "target": func(f *Fact) { f.Target = "z" }, "lost": func(f *Fact) { f.NotKept = nil },
 		"group": func(f *Fact) { f.AnyGroup = false }, "default": func(f *Fact) { *f.Default = 0 }, "no default": func(f *Fact) { f.Default = nil },
 		"attribute": func(f *Fact) { f.Attributes[0].Value = []byte("w") }, "its name": func(f *Fact) { f.Attributes[0].Name += "b" },
+		"alias": func(f *Fact) { f.Aliases = nil }, "repository": func(f *Fact) { f.Repository = false },
 		"one more": func(f *Fact) { f.Attributes = append(f.Attributes, Attribute{Name: "user.b"}) },
 	} {
 		a, b := full(), full()

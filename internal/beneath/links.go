@@ -124,3 +124,19 @@ func readLinkAt(dir int, name string) (string, error) {
 	}
 	return string(b[:max(n, 0)]), err
 }
+
+// IsLink says whether the name at a clean path beneath the root is a symbolic
+// link. Links on the way to it are followed.
+func (r *Root) IsLink(relative string) bool {
+	var b [1]byte
+	n, err := unix.Readlinkat(int(r.dir.Fd()), relative, b[:])
+	return err == nil && n > 0
+}
+
+// Leads gives where a clean path beneath the root leads, relative to the root,
+// with every link read and none followed by the kernel; the last names need not
+// exist. It is not ok where that is out of the root, or cannot be told.
+func (r *Root) Leads(relative string) (to string, ok bool) {
+	to, err := r.expand("", relative, Options{CrossMounts: true})
+	return to, err == nil && to != ""
+}

@@ -261,6 +261,7 @@ func (v *preview) changes(c action.Capability, room bool) []classify.Change {
 		old, now := plan.Fact.Image(), plan.Result
 		out = append(out, classify.Change{
 			Path: plan.Fact.Path, Real: plan.Fact.Real, Home: string(v.person.Home), Capability: c,
+			Aliases: plan.Fact.Aliases, InRepository: plan.Fact.Repository,
 			Old: &old, New: &now, NotKept: plan.Fact.NotKept, OldContent: plan.Old, NewContent: plan.New, ContentType: plan.Type,
 			Captured:       room && v.kept[i],
 			InSnapshotRoot: v.person.InSnapshotRoot(plan.Fact.Real),

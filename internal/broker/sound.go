@@ -25,7 +25,8 @@ const (
 func soundFact(f action.Fact, t action.Target) error {
 	v, missing := f.Base.Version, len(f.Base.Landing.Missing())
 	sound := f.Real.Validate() == nil && f.Resolved().Validate() == nil && action.Path("/"+f.Base.Landing.Name).Validate() == nil &&
-		missing <= action.MaxMade && (f.Default == nil || *f.Default <= 0o777)
+		missing <= action.MaxMade && (f.Default == nil || *f.Default <= 0o777) &&
+		len(f.Aliases) <= action.MaxAliases && !slices.ContainsFunc(f.Aliases, func(a action.Path) bool { return a.Validate() != nil })
 	switch {
 	case v == nil:
 		sound = sound && f.Target == "" && len(f.Attributes) == 0 && len(f.NotKept) == 0 && !f.AnyGroup

@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,9 @@ func TestFactsAreSound(t *testing.T) {
 		"a name that climbs":         {func(f *action.Fact) { f.Base.Landing.Name = "../a" }, action.ToFile, false},
 		"a place that is not clean":  {func(f *action.Fact) { f.Real = "/home/alice/../a" }, action.ToFile, false},
 		"a way that is not clean":    {func(f *action.Fact) { f.Follows = "a" }, action.ToFile, false},
+		"known by other names":       {func(f *action.Fact) { f.Aliases = []action.Path{"/home/alice/.b"} }, action.ToFile, true},
+		"a name that is no path":     {func(f *action.Fact) { f.Aliases = []action.Path{"/home/alice/.b", "b"} }, action.ToFile, false},
+		"names without end":          {func(f *action.Fact) { f.Aliases = slices.Repeat([]action.Path{"/home/alice/.b"}, action.MaxAliases+1) }, action.ToFile, false},
 		"another kind":               {func(f *action.Fact) { f.Base.Version.Kind = "pipe" }, action.ToFile, false},
 		"a file with a target":       {func(f *action.Fact) { f.Target = "b" }, action.ToFile, false},
 		"nothing with attributes":    {func(f *action.Fact) { f.Base.Version = nil }, action.ToFile, false},

@@ -1,10 +1,12 @@
 package classify
 
 import (
-	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/action"
 )
 
 // BenchmarkClassify is one change of 10 KiB, as the keeper judges it: the whole
@@ -32,21 +34,43 @@ func BenchmarkClassify(b *testing.B) {
 	}
 }
 
+// hostile has pieces that a content made to be slow to judge consists of.
+func hostile() map[string]string {
+	lead := "gl" + "pat-"
+	return map[string]string{
+		"Beginnings": "----BEGIN ", "Keys": "----BEGIN PRIVATE KEY----END", "Leads": lead, "LeadsApart": lead + " ", "Sections": "[a]",
+		"Headers": "[core]\n", "Brackets": "[", "Quotes": "[a \"", "Lines": "\n", "Modelines": "vim: ", "Underscores": "_", "JSON": "{\"a\":",
+	}
+}
+
+// made gives a change that puts content of a piece in the place of half of it.
+func made(piece string, n int) []Change {
+	text := strings.Repeat(piece, n/len(piece))
+	c := edit(put(text))
+	c.Path, c.Real = home+"/p/package.json", home+"/p/package.json"
+	c.OldContent = []byte("old " + text[:len(text)/2])
+	return []Change{c}
+}
+
+// T4: content is walked through once, whatever it holds: to look from each of
+// its beginnings to its end would take hours here.
+func TestContentIsWalkedOnce(t *testing.T) {
+	for name, piece := range hostile() {
+		if got := Classify(made(piece, 4<<20), Limits{Large: 1}); !slices.ContainsFunc(got.Reasons, func(r Reason) bool { return r.Name == Large }) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	deep := "/" + strings.Repeat("a/", 2000) + strings.Repeat("*.git.", 10)
+	Classify([]Change{edit(func(c *Change) { c.Path, c.Real = action.Path(home+deep), action.Path(home+deep) })}, Limits{Large: 1})
+}
+
 // BenchmarkHostile is content made to be slow to judge; x-linear is what 16
 // times as much of it costs, divided by 16: 1 for what is linear.
 func BenchmarkHostile(b *testing.B) {
-	secret := "gl" + "pat-"
-	for name, piece := range map[string]string{
-		"Beginnings": "----BEGIN ", "Keys": "----BEGIN PRIVATE KEY----END", "Leads": secret, "LeadsApart": secret + " ",
-		"Sections": "[a]", "Headers": "[core]\n", "Brackets": "[", "Quotes": "[a \"", "Lines": "\n", "Modelines": "vim: ", "Underscores": "_", "JSON": "[",
-	} {
+	for name, piece := range hostile() {
 		b.Run(name, func(b *testing.B) {
 			cost := func(n int) time.Duration {
-				text := bytes.Repeat([]byte(piece), n/len(piece))
-				c := edit(put(string(text)))
-				c.Path, c.Real = home+"/p/package.json", home+"/p/package.json"
-				c.OldContent = append([]byte("old "), bytes.Repeat([]byte(piece), n/len(piece)/2)...)
-				changes := []Change{c}
+				changes := made(piece, n)
 				best := time.Duration(1 << 62)
 				for range 3 {
 					begin := time.Now()

@@ -4,15 +4,16 @@
 //
 // It is pure, and it takes nothing on the agent's word: everything is computed
 // from paths, from images and bytes that the keeper planned itself, and from
-// facts that reader and keeper established. The reasons are a closed list, the
-// places and forms behind them are three tables, which docs/policy.md shows.
+// facts that reader and keeper established. The reasons are a closed list; the
+// places and forms behind two of them are tables of named entries, which an
+// owner's policy adds to and takes from, and docs/classification.md shows.
 //
-// A path is judged as it was given and as it lands, with ASCII case folded, so
-// that neither a link nor another spelling makes a start-up file an ordinary
-// one.
+// A path is judged as it was given, as it lands, and by the names of the home
+// from which links lead there, with ASCII case folded, so that neither a link
+// nor another spelling makes a start-up file an ordinary one. What a change
+// costs to judge is linear in its path and its content, whatever they hold.
 //
-// What it does NOT do: it decides nothing (package policy does), it does not
-// follow an include from one configuration file to the next, and it knows a
+// What it does NOT do: it decides nothing (package policy does), and it knows a
 // secret or a program that runs later only by the tables. An entry too few is
 // a change that policy may land unasked; it is still captured and undoable.
 package classify

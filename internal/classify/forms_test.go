@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,6 +143,15 @@ func TestByWhatLeadsThere(t *testing.T) {
 	}
 }
 
+// T4: a name that is looked at for links is one that the tables hold.
+func TestLinkedIsHeld(t *testing.T) {
+	for _, name := range builtIn.Linked() {
+		if !builtIn.holds("home-hidden", at("~/"+name+"/x")) && builtIn.holding(at("~/"+name+"/x")) == (found{}) {
+			t.Errorf("nothing holds %s", name)
+		}
+	}
+}
+
 // T4: the entry for every hidden place of the home speaks where no other of
 // its reason does, and a secret in the file does not silence it.
 func TestRestOfTheHome(t *testing.T) {
@@ -194,6 +205,20 @@ func TestOwnersTables(t *testing.T) {
 		if said != c.want {
 			t.Errorf("%s: %q, want %q", name, said, c.want)
 		}
+	}
+	var many []Entry
+	for i := range MaxOwn {
+		many = append(many, Entry{Reason: RunsLater, Name: fmt.Sprint("own", i), Patterns: []string{fmt.Sprintf("~/a%d/b/c/d/*", i)}})
+	}
+	if _, err := New(Owner{Entries: many}); err == nil {
+		t.Error("more places of the home than are looked at for links are taken")
+	}
+	if got := tables.Linked(); !slices.Equal(got, builtIn.Linked()) {
+		t.Errorf("a pattern of any depth makes %v", got)
+	}
+	own, err := New(Owner{Entries: []Entry{{Reason: RunsLater, Name: "own", Patterns: []string{"~/Deploy/now/*.sh", "~/Deploy/now/x"}}}})
+	if err != nil || !slices.Equal(own.Linked()[len(builtIn.Linked()):], []string{"Deploy", "Deploy/now", "Deploy/now/x"}) {
+		t.Errorf("%v, %v", own.Linked(), err)
 	}
 	for _, o := range []Owner{{Also: []string{"build-fils"}}, {Except: []string{""}}, {Entries: make([]Entry, MaxOwn+1)}} {
 		if _, err := New(o); err == nil {

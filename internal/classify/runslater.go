@@ -110,7 +110,7 @@ var runsLater = because(RunsLater, []Entry{
 		"**/{gradle,maven}-wrapper.{properties,jar}", "**/pip.conf", "**/{,.}bunfig.toml", "**/nuget.config", "**/.bazelrc", "**/.condarc"},
 		Note: "It puts another program in the place of the compiler, the package manager or the registry, in a file that few people read."},
 	{Name: "build-scripts", Why: "a compiler runs it, and so does an editor that compiles when it opens the directory", Patterns: []string{"**/build.rs"},
-		Note: "An editor with a language server builds on opening, so that nobody asks for it to run. It changes once in two thousand changes."},
+		Note: "An editor with a language server builds on opening, so that nobody asks for it to run. It changes seldom."},
 	{Name: "package-hooks", Why: "an install runs it, or puts hooks in place by it",
 		Form: "a `package.json` whose `preinstall`, `install`, `postinstall`, `prepare`, `prepublish`, `dependencies` or `uninstall` script is new or another, or its keys of hook installers, of the package manager or of whose scripts are trusted; one that cannot be read, too",
 		Note: "`npm install` is typed without a thought. The other scripts of the file run when somebody names them, and change every day."},
@@ -120,7 +120,7 @@ var runsLater = because(RunsLater, []Entry{
 		"**/azure-pipelines{,-*,.*}.y{a,}ml", "**/.azure-pipelines/**", "**/.azuredevops/**", "**/bitbucket-pipelines.y{a,}ml", "**/jenkinsfile{,.*}",
 		"**/cloudbuild.{yaml,yml,json}", "**/buildspec.y{a,}ml", "**/.teamcity/**", "**/{.,}zuul.{yaml,d/**}", "**/.github/{dependabot.yml,action.yml}",
 		"**/{netlify.toml,vercel.json}", "**/{.,}goreleaser.y{a,}ml", "**/.releaserc{,.*}", "**/release.config.{js,cjs,mjs,ts}"},
-		Note: "It runs elsewhere, with credentials that the agent does not have. It changes once in fifty commits."},
+		Note: "It runs elsewhere, with credentials that the agent does not have, and a wrong line publishes them. It asks more often than all other entries together, and stays."},
 
 	{Name: "made-program", Why: "the file becomes a program",
 		Form: "a regular file that gets an execute bit, or is new and has one",

@@ -54,6 +54,7 @@ const MaxOwn = 64
 // afterwards, and safe for use by several goroutines.
 type Tables struct {
 	entries []Entry
+	linked  []string
 	rest    [2]found // which entries are for the rest, and which they give way to
 	index   index
 	forms   []formOf // that count
@@ -80,6 +81,9 @@ func New(o Owner) (*Tables, error) {
 		if counts(e) {
 			t.entries = append(t.entries, e)
 		}
+	}
+	if t.linked = linkedWith(o.Entries); len(t.linked) > MaxLinked {
+		return nil, fmt.Errorf("with the places of the home that entries name, over %d are looked at for links", MaxLinked)
 	}
 	if len(t.entries) > maxEntries {
 		return nil, fmt.Errorf("[unexpected] over %d entries", maxEntries)

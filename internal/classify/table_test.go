@@ -193,6 +193,17 @@ func TestIndexIsEveryPattern(t *testing.T) {
 	})
 }
 
+// T4: what a directory's pattern holds is told by whole names.
+func TestByWholeNames(t *testing.T) {
+	tables := everything(t)
+	for path, entry := range map[string]string{"~/.config/direnvx/a": "directory-environment", "~/p/.github/workflowsx/a": "ci", "~/p/x.git-templates/a": "git-config",
+		"~x/.config/direnv/a": "directory-environment", "~/p/.config/gitx": "git-config", "~/binx/a": "path-programs"} {
+		if tables.holds(entry, at(path)) {
+			t.Errorf("%s holds %s", entry, path)
+		}
+	}
+}
+
 // T4: ordinary work has no reason: a prompt for every edit teaches people to
 // approve without looking.
 func TestOrdinaryWork(t *testing.T) {
@@ -258,7 +269,7 @@ func TestMarks(t *testing.T) {
 			t.Errorf("%s: %+v", e.Name, got.Reasons)
 		}
 	}
-	plain := "sk-circle-fade-dot task-" + long[:24] + " xAKIA" + upper[:16] + " gh_x PRIVATE KEY PUBLIC KEY xoxb ghp_short"
+	plain := "BEGIN PRIVATE KEY sk-circle-fade-dot task-" + long[:24] + " xAKIA" + upper[:16] + " gh_x PRIVATE KEY PUBLIC KEY xoxb ghp_short"
 	if got := Classify([]Change{edit(put(plain))}, Limits{Large: 1000}); len(got.Reasons) > 0 {
 		t.Errorf("plain text: %+v", got.Reasons)
 	}

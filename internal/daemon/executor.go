@@ -120,7 +120,7 @@ func Finder(p *policy.Policy, person *policy.Person) (facts.Finder, error) {
 	}
 	return facts.Finder{
 		UID: person.UID, Groups: groups, Home: string(person.Home), Grants: person.Grants, Keep: p.Limits.AutoBytes,
-		Patience: new(beneath.Patience),
+		Patience: new(beneath.Patience), Linked: p.Linked(),
 	}, nil
 }
 

@@ -34,6 +34,10 @@ type Finder struct {
 	Grants grant.Set // the person's
 	Keep   int64     // the largest file, in bytes, whose content is kept
 
+	// Linked are names in the home, relative to it, from which a link may lead
+	// to a place that is to be written.
+	Linked []string
+
 	// Patience is with the filesystems of other grants than the one that is
 	// asked for, which may not answer; nil is a new one for each path.
 	Patience *beneath.Patience
@@ -47,8 +51,12 @@ type Found struct {
 	Grant   grant.Grant
 	Place   *beneath.Place
 	root    *beneath.Root
-	op      grant.Op
-	entry   bool // whether a symbolic link at the end is what was asked for
+
+	aliases    []action.Path // names of the home from which links lead here
+	repository bool          // a directory on the way has a HEAD
+
+	op    grant.Op
+	entry bool // whether a symbolic link at the end is what was asked for
 }
 
 // Close lets go of everything held.
@@ -88,7 +96,10 @@ func (f Finder) Find(op grant.Op, target action.Target) (*Found, error) {
 			found.Follows = action.Path(strings.TrimSuffix(asked.Root, "/") + "/" + found.Place.Under)
 		}
 		found.entry = target.How == action.ToEntry
-		if err = f.judgeLanding(op, found, home.Real); err == nil {
+		if err = f.judgeLanding(op, found, home.Real); err == nil && op == grant.Write {
+			err = f.surround(found, home)
+		}
+		if err == nil {
 			return found, nil
 		}
 		found.Place.Close()
@@ -150,6 +161,7 @@ func (f Finder) Look(found *Found) (action.Before, *os.File, error) {
 	what := found.Path.String()
 	before := action.Before{Fact: action.Fact{
 		Path: found.Path, Real: found.Real, Follows: found.Follows, Base: action.Base{Landing: found.Place.Landing()},
+		Aliases: found.aliases, Repository: found.repository,
 	}}
 	var err error
 	if before.Fact.Default, err = defaultOf(found.Place.Dir); err != nil {

@@ -110,6 +110,22 @@ func mark(met map[string]bool, e Entry, p string) {
 	}
 }
 
+// R1: a file made of nothing but beginnings of keys is walked through once: by
+// looking to the end of the line from each, this one would take hours.
+func TestDeniedByContentIsBounded(t *testing.T) {
+	s := Set{Home: home}
+	for _, piece := range []string{"-----BEGIN ", "BEGIN ", "BEGIN", " BEGIN PRIVATE KE"} {
+		content := []byte(strings.Repeat(piece, 8<<20/len(piece)))
+		if err := s.DeniedByContent(Read, "/srv/a.pem", content); err != nil {
+			t.Errorf("%q: %v", piece, err)
+		}
+	}
+	long := "-----BEGIN " + strings.Repeat("A", 40) + " PRIVATE KEY-----\n"
+	if err := s.DeniedByContent(Read, "/srv/a.pem", []byte(long)); !refusal.Is(err, refusal.Denied) {
+		t.Errorf("a long label: %v", err)
+	}
+}
+
 // R1: what merely looks like a secret's place is not denied.
 func TestNotDenied(t *testing.T) {
 	for _, p := range []string{

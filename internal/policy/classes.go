@@ -13,6 +13,10 @@ func (p *Policy) Classes() classify.Limits {
 	return classify.Limits{Large: p.Limits.Large, Tables: p.tables}
 }
 
+// Linked gives the names in a home from which a link may make a file more than
+// its own path says, as facts.Finder takes them.
+func (p *Policy) Linked() []string { return p.tables.Linked() }
+
 // maxPatterns bounds the patterns of one entry of the owner's own.
 const maxPatterns = 64
 

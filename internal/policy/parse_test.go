@@ -241,6 +241,7 @@ func TestParseRefuses(t *testing.T) {
 		{"a pattern twice", swap("root = \"~/projects\"", "root = \"~/projects\"\nignore = [\"a\", \"a\"]"), 9, "persons.alice.write[0].ignore[1]"},
 		{"an include of what is denied", swap("root = \"~\"\n", "root = \"~\"\ninclude = [\"**\", \".ssh/**\"]\n"), 7, "persons.alice.read[0].include[1]"},
 		{"an include of one denied file", swap("root = \"~\"\n", "root = \"~\"\ninclude = [\"**\", \"a/.env\"]\n"), 7, "persons.alice.read[0].include[1]"},
+		{"an include of one denied name", swap("root = \"~\"\n", "root = \"~\"\ninclude = [\"a/id_work/**\", \"a/id_work\"]\n"), 7, "persons.alice.read[0].include[1]"},
 		{"an include under .git, for writing", swap("root = \"~/projects\"", "root = \"~/projects\"\ninclude = [\"a/.git/*\", \"*\"]"), 9, "persons.alice.write[0].include[0]"},
 		{"an include that a nested grant speaks for", swap("[[persons.alice.write]]", "include = [\"*\", \"notes/x/*\"]\n[[persons.alice.read]]\nroot = \"~/notes\"\n[[persons.alice.write]]"), 7, "persons.alice.read[0].include[1]"},
 		{"a snapshot root twice", add("[filesystem]\nsnapshot_roots = [\"~\", \"~\"]\n"), 13, "filesystem.snapshot_roots[1]"},
@@ -262,6 +263,8 @@ func TestParseRefuses(t *testing.T) {
 		{"an own entry of a name that is taken", entry("ci", "runs-later", "**/a"), 13, "classify.entry[0].name"},
 		{"two own entries of one name", entry("a", "runs-later", "**/a") + "[[classify.entry]]\nname = \"a\"\nreason = \"runs-later\"\npatterns = [\"**/a\"]\n", 17, "classify.entry[1].name"},
 		{"an own entry of another reason", entry("a", "large", "**/a"), 14, "classify.entry[0].reason"},
+		{"an own entry whose reason does not ask", add("[decide]\nask = [\"credentials\"]\n") + strings.TrimPrefix(entry("a", "runs-later", "**/a"), minimal), 16, "classify.entry[0].reason"},
+		{"entries of too many places", minimal + places(), 12, "classify"},
 		{"an own entry without patterns", add("[[classify.entry]]\nname = \"a\"\nreason = \"runs-later\"\npatterns = []\n"), 15, "classify.entry[0].patterns"},
 		{"a pattern without a beginning", entry("a", "runs-later", "deploy/**"), 15, "classify.entry[0].patterns[0]"},
 		{"a pattern that no write reaches", entry("a", "runs-later", "~/notes/**"), 15, "classify.entry[0].patterns[0]"},
@@ -283,6 +286,15 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%s: the error shows the program's insides: %v", c.name, bad)
 		}
 	}
+}
+
+// places gives entries of an owner's own that name hundreds of places.
+func places() string {
+	s := ""
+	for i := range classify.MaxOwn {
+		s += fmt.Sprintf("[[classify.entry]]\nname = \"own%d\"\nreason = \"runs-later\"\npatterns = [\"~/projects/a%d/b/c/d/*\"]\n", i, i)
+	}
+	return s
 }
 
 // T5: everything that is wrong is named at once, in the order of the lines.
