@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"countersign/internal/confine"
 	"countersign/internal/daemon"
 	"countersign/internal/gitrun"
@@ -57,6 +59,7 @@ func prepare(c *config, passed *daemon.Passed, watch *daemon.Watch) (*daemon.Wor
 		return nil, err
 	}
 	roots := writable(person, passed.Log)
+	unix.Umask(int(person.Umask)) // what git makes takes the person's, not the unit's; what runs git inherits it
 	git, err := gitrun.Start(gitrun.Config{Program: c.Git, Trees: roots, Closed: daemon.Homes(p, person)})
 	if err != nil {
 		return nil, err
