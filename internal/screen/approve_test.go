@@ -1,7 +1,9 @@
 package screen
 
 import (
+	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -236,7 +238,13 @@ func TestEndsWhileLookedAt(t *testing.T) {
 		s := waiting(1, "claude", diffOf(3))
 		r.looking(s)
 		r.read()
-		s.Transaction.State, s.Transaction.Prefix = state, ""
+		s.Transaction.Prefix = ""
+		if state == protocol.StateLanded { // on its way
+			s.Transaction.State = protocol.StateIntent
+			r.changes(s)
+			r.shows("while you looked it was approved")
+		}
+		s.Transaction.State = state
 		r.changes(s)
 		r.shows("while you looked it came to be " + string(state))
 		r.read()
@@ -336,6 +344,36 @@ func TestDenies(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	r.shows("Denied.")
+}
+
+// O1: an account that was asked for earlier and comes later does not take the
+// place of a newer one.
+func TestLateAccount(t *testing.T) {
+	r := newRig(t, 80, 40)
+	s := waiting(1, "claude", diffOf(3))
+	r.looking(s)
+	made, hold := make(chan struct{}), make(chan struct{})
+	ask, second := r.cfg.Keeper, atomic.Bool{}
+	r.cfg.Keeper = func(ctx context.Context, method string, params, result any) error {
+		err := ask(ctx, method, params, result)
+		if !second.Swap(true) {
+			close(made)
+			<-hold
+		}
+		return err
+	}
+	r.look(id(1))
+	<-made // and its answer is on its way
+	r.keeper.mu.Lock()
+	s.Transaction.State, s.Transaction.Prefix = protocol.StateLanded, ""
+	r.keeper.shows[id(1)] = s
+	r.keeper.mu.Unlock()
+	r.look(id(1))
+	take := <-r.answers
+	take(r.app)
+	close(hold)
+	r.settle()
+	r.shows("aaaaaaaaaaaab  landed")
 }
 
 // O1: an undo is previewed as an action of its own, and approved by that

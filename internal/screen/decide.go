@@ -143,6 +143,12 @@ func (a *app) took(t protocol.Transaction) {
 	}
 	a.list.take(t)
 	a.log.take(t)
+	if d := a.detail; a.view == theDetail && d.whole.Transaction.ID == t.ID {
+		d.whole.Transaction = t // until the whole of it is here
+		if t.State != protocol.StateWaiting {
+			d.preview = ""
+		}
+	}
 }
 
 // undoable says whether a transaction can be asked to be taken back.

@@ -73,6 +73,7 @@ type app struct {
 	said    visible.Text // the last word on what was done, until a key
 	asked   action.ID    // whose account is on its way
 	anew    bool         // and it changed since it was asked for
+	looks   int          // counts what was asked for
 	mine    action.ID    // what was decided on here last
 	busy    string       // what is under way that no other decision may overtake
 	trouble string       // why the keeper is not heard of
@@ -201,10 +202,12 @@ func (a *app) call(method string, params, result any, decides bool, take func(*a
 // look asks for a transaction whole, to be shown, or to be shown anew.
 func (a *app) look(id action.ID) {
 	a.asked, a.anew = id, false
+	a.looks++
+	this := a.looks
 	var s protocol.ShowResult
 	a.call(protocol.Show, protocol.IDParams{ID: id}, &s, false, func(a *app, err error) {
-		if a.asked != id {
-			return // something else is looked at by now
+		if a.asked == "" || a.looks != this {
+			return // it was asked for again, or something else was
 		}
 		a.asked = ""
 		switch {
@@ -224,11 +227,12 @@ func (a *app) put(s protocol.ShowResult) {
 	was := a.detail
 	if a.view == theDetail && was != nil && was.whole.Transaction.ID == s.Transaction.ID {
 		now.find = was.find
-		if was.preview != "" && was.preview != now.preview {
+		if was.preview != now.preview {
 			a.sure = nil
-			if a.mine != s.Transaction.ID {
-				a.say(moved(s.Transaction))
-			}
+		}
+		state := was.whole.Transaction.State
+		if changed := was.preview != now.preview || state != s.Transaction.State; changed && !state.Ended() && a.mine != s.Transaction.ID {
+			a.say(moved(s.Transaction))
 		}
 		if was.preview == now.preview {
 			now.atEnd, now.offset = was.atEnd, was.offset
@@ -247,8 +251,11 @@ func (a *app) put(s protocol.ShowResult) {
 
 // moved says what happened to what is being looked at.
 func moved(t protocol.Transaction) string {
-	if t.State == protocol.StateWaiting {
+	switch t.State {
+	case protocol.StateWaiting:
 		return "it changed while you looked: this is a new preview"
+	case protocol.StateApproved, protocol.StateIntent:
+		return "while you looked it was approved, and is under way"
 	}
 	return "while you looked it came to be " + string(t.State)
 }

@@ -117,6 +117,15 @@ func (w *world) open(width, height int, args ...string) *pane {
 	return w.run(width, height, as+" "+w.Program()+" "+strings.Join(args, " "))
 }
 
+// ended is written once the program has ended, with its exit code.
+const ended = "<ended with %d>"
+
+// ends waits until the program has ended with an exit code.
+func (p *pane) ends(code int) {
+	p.t.Helper()
+	p.wrote(fmt.Sprintf(ended, code))
+}
+
 // run runs a shell's line in a terminal of a size.
 func (w *world) run(width, height int, line string) *pane {
 	w.t.Helper()
@@ -132,8 +141,7 @@ func (w *world) run(width, height int, line string) *pane {
 	p.must("new-session", "-d", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height), "sleep 1000")
 	p.must("pipe-pane", "cat >"+p.log)
 	p.until("the log", func() bool { _, err := os.Stat(p.log); return err == nil })
-	p.must("set-option", "remain-on-exit", "on")
-	p.must("respawn-pane", "-k", "env COUNTERSIGN_ROOT="+w.Root+" TERM=screen "+line)
+	p.must("respawn-pane", "-k", "env COUNTERSIGN_ROOT="+w.Root+" TERM=screen "+line+"; printf '"+ended+"' $?; exec sleep 1000")
 	return p
 }
 

@@ -39,7 +39,7 @@ func TestApprove(t *testing.T) {
 	p.sees("It has landed.")
 	w.stands(path, "echo hello\n")
 	p.press("q")
-	p.sees("Pane is dead (status 0")
+	p.ends(0)
 }
 
 // O4: what is typed ahead of the program itself, and what is pasted, approves
@@ -268,7 +268,7 @@ func TestPlain(t *testing.T) {
 	p.answers(ask, "log")
 	p.sees("landed, approved by alice")
 	p.answers(ask, "quit")
-	p.sees("Pane is dead (status 0")
+	p.ends(0)
 	if strings.Contains(p.raw(), "\x1b[?1049h") {
 		t.Error("it is drawn")
 	}
@@ -300,7 +300,7 @@ func TestNoTerminal(t *testing.T) {
 	}
 	p := w.run(80, 24, "sh -c 'TERM=dumb exec setpriv --reuid 61201 --regid 61201 --clear-groups "+w.Program()+"'")
 	p.wrote("give --plain")
-	p.sees("Pane is dead (status 1")
+	p.ends(1)
 }
 
 // T8: who decides for nobody's home gets no screen.
@@ -308,5 +308,5 @@ func TestNotAnOwner(t *testing.T) {
 	w := newWorld(t)
 	p := w.run(80, 24, fmt.Sprintf("setpriv --reuid %d --regid %d --clear-groups %s", lab.Claude, lab.Claude, w.Program()))
 	p.wrote("not-permitted")
-	p.sees("Pane is dead (status 3")
+	p.ends(3)
 }
