@@ -14,7 +14,7 @@ import (
 
 // same is what plain git is told besides, to be asked the same question.
 func same(args ...string) []string {
-	return append(append([]string{"-c", "core.quotePath=false", "-c", "color.ui=false", "-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false",
+	return append(append([]string{"-c", "core.quotePath=false", "-c", "color.ui=false", "-c", "diff.noprefix=false", "-c", "diff.mnemonicPrefix=false", "-c", "diff.orderFile=/dev/null",
 		"-c", "log.showSignature=false", "-c", "diff.ignoreSubmodules=dirty", "--no-optional-locks", "--literal-pathspecs"}, args[0]), args[1:]...)
 }
 
