@@ -64,12 +64,15 @@ func (l *load) fact(f action.Fact) {
 	v := f.Base.Version
 	l.some(v != nil, 22)
 	l.some(v != nil && v.Kind != "", 2)
-	for _, there := range []bool{f.Follows != "", f.Target != "", f.AnyGroup, f.Default != nil, len(f.NotKept) > 0} {
+	for _, there := range []bool{f.Follows != "", f.Target != "", f.AnyGroup, f.Default != nil, len(f.NotKept) > 0, len(f.Aliases) > 0, f.Repository} {
 		l.some(there, 2)
 	}
 	l.attributes(f.Attributes)
 	for _, n := range f.NotKept {
 		l.add(len(n)+5, 1)
+	}
+	for _, a := range f.Aliases {
+		l.add(len(a)+5, 1)
 	}
 }
 

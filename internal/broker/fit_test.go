@@ -39,6 +39,7 @@ func largest(r *rand.Rand, name string) action.Fact {
 		},
 		Target: action.Path(word(r, 50)), Attributes: some(r, 5, func() action.Attribute { return attribute(r) }),
 		NotKept: some(r, 5, func() string { return word(r, 60) }), AnyGroup: true, Default: &mode,
+		Aliases: some(r, action.MaxAliases, func() action.Path { return action.Path("/home/alice/." + word(r, 60)) }), Repository: true,
 	}
 }
 

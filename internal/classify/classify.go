@@ -123,8 +123,7 @@ func there(i *action.Image) bool { return i != nil && !i.Absent }
 type rule func(*Change, Limits) []Reason
 
 // rules never changes while a program runs. What others-work and
-// foreign-identity rest on is facts of a repository: they get their rules with
-// the git actions.
+// foreign-identity rest on is facts of a repository: ClassifyGit gives them.
 var rules = [...]rule{deletion, capture, outside, publication, listed, widened, lost, binary, large}
 
 func deletion(c *Change, _ Limits) []Reason {

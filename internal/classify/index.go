@@ -1,7 +1,6 @@
 package classify
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -195,14 +194,4 @@ func (k *filed) follows(rest string, more bool) bool {
 	dir, beneath := strings.CutSuffix(k.rest, "/**")
 	after, ok := strings.CutPrefix(rest, dir)
 	return ok && (after == "" || beneath && after[0] == '/')
-}
-
-// spellings gives the patterns of an entry one by one, without braces, for
-// tests of the tables.
-func (e *Entry) spellings() []string {
-	var out []string
-	for _, p := range e.Patterns {
-		out = append(out, braces(p)...)
-	}
-	return slices.Compact(out)
 }

@@ -27,8 +27,7 @@ const (
 	ForeignIdentity    Name = "foreign-identity"    // a commit in a name the repository chose
 )
 
-// Names lists every reason in the order of the constants. Not yet computed:
-// others-work and foreign-identity, which need facts of a repository.
+// Names lists every reason in the order of the constants.
 func Names() []Name {
 	return []Name{DataDeletion, NotCaptured, OutsideSnapshot, Publication, RunsLater, Credentials,
 		PermissionsWidened, AttributesLost, BinaryContent, Large, OthersWork, ForeignIdentity}

@@ -97,7 +97,7 @@ func (f Finder) Find(op grant.Op, target action.Target) (*Found, error) {
 		}
 		found.entry = target.How == action.ToEntry
 		if err = f.judgeLanding(op, found, home.Real); err == nil && op == grant.Write {
-			err = f.surround(found, home)
+			err = f.surround(found)
 		}
 		if err == nil {
 			return found, nil

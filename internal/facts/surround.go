@@ -14,13 +14,17 @@ import (
 
 // surround notes what stands around a place that is to be written, by which the
 // file would be more than its own path says.
-func (f Finder) surround(found *Found, home *beneath.Root) error {
-	inHome := strings.TrimPrefix(found.Place.Real, strings.TrimSuffix(home.Real, "/")+"/")
+func (f Finder) surround(found *Found) error {
+	inHome := strings.TrimPrefix(string(found.Real), f.Home+"/")
 	if len(f.Linked) > 0 {
 		var names []string
+		var err error
 		patience := cmp.Or(f.Patience, new(beneath.Patience))
-		if !patience.Try("the links of "+f.Home, func() { names = aliases(home, f.Linked, inHome) }, func() {}) {
-			return refusal.New(refusal.DiskError, found.Path.String(), "the links of the home do not answer")
+		if !patience.Try("the links of "+f.Home, func() { names, err = f.aliases(inHome) }, func() {}) {
+			return refusal.New(refusal.Unavailable, found.Path.String(), "what a link of the home leads to does not answer")
+		}
+		if err != nil {
+			return beneath.Refuse("the home "+action.Path(f.Home).String(), err)
 		}
 		if len(names) > action.MaxAliases {
 			return refusal.New(refusal.Link, found.Path.String(), "over %d names of the home lead there", action.MaxAliases)
@@ -36,10 +40,16 @@ func (f Finder) surround(found *Found, home *beneath.Root) error {
 }
 
 // aliases gives the names of the home, among and beneath those that are linked,
-// by which a path beneath the home is reached through a link.
-func aliases(home *beneath.Root, linked []string, inHome string) []string {
+// by which a path beneath the home is reached through a link. It opens the home
+// for itself: it may go on after whoever asked has gone.
+func (f Finder) aliases(inHome string) ([]string, error) {
+	home, err := beneath.OpenRoot(f.Home)
+	if err != nil {
+		return nil, err
+	}
+	defer home.Close()
 	var out []string
-	for _, name := range linked {
+	for _, name := range f.Linked {
 		if !home.IsLink(name) {
 			continue // as nearly every name is
 		}
@@ -52,7 +62,7 @@ func aliases(home *beneath.Root, linked []string, inHome string) []string {
 			out = append(out, name+rest)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // besideHead says whether a directory on the way to a place, up to so many above

@@ -2,10 +2,8 @@ package policy
 
 import (
 	"slices"
-	"strings"
 
 	"countersign/internal/classify"
-	"countersign/internal/grant"
 )
 
 // Classes is what classify is told of this policy.
@@ -20,8 +18,7 @@ func (p *Policy) Linked() []string { return p.tables.Linked() }
 // maxPatterns bounds the patterns of one entry of the owner's own.
 const maxPatterns = 64
 
-// classes reads what the policy changes of the tables of classify. It comes
-// last: a pattern is held to the grants.
+// classes reads what the policy changes of the tables of classify.
 func (b *builder) classes() {
 	const also, except = "classify.also", "classify.except"
 	f := b.f.Classify
@@ -68,7 +65,8 @@ func (b *builder) entry(key, name string) (classify.Entry, bool) {
 	return e, ok
 }
 
-// ownEntry reads an entry of the owner's own.
+// ownEntry reads an entry of the owner's own. Its places need not lie in a write
+// grant: a link from one may lead into one.
 func (b *builder) ownEntry(at string, f fileEntry, earlier []classify.Entry) classify.Entry {
 	e := classify.Entry{Why: "the owner's policy names it"}
 	b.text(at, "name", f.Name, func(s string) {
@@ -97,8 +95,6 @@ func (b *builder) ownEntry(at string, f fileEntry, earlier []classify.Entry) cla
 	for i, p := range f.Patterns {
 		if reason := classify.CheckPattern(p); reason != "" {
 			b.add(item(at+".patterns", i), "%s", reason)
-		} else if reason := b.unreached(p); reason != "" {
-			b.add(item(at+".patterns", i), "%s", reason)
 		}
 	}
 	e.Patterns = f.Patterns
@@ -113,33 +109,3 @@ func (b *builder) text(at, key string, s *string, read func(string)) {
 	}
 	read(*s)
 }
-
-// unreached says why no write could ever land where a pattern of a home
-// matches, or gives the empty string.
-func (b *builder) unreached(pattern string) string {
-	rest, inHome := strings.CutPrefix(pattern, "~/")
-	if !inHome {
-		return ""
-	}
-	outside, forbidden := true, ""
-	for _, p := range b.p.Persons {
-		path, whole := literal(string(p.Home), rest)
-		if p.Home == "" || !slices.ContainsFunc(p.Grants.Writes, func(g grant.Grant) bool { return g.Root == "" || meetFolded(g.Root, path) }) {
-			outside = outside && p.Home != ""
-			continue
-		}
-		outside = false
-		err := forbiddenBeneath(p, grant.Write, path, whole)
-		if err == nil {
-			return ""
-		}
-		forbidden = "nothing is written there: " + why(err)
-	}
-	if outside {
-		return "it lies outside every write grant of every person"
-	}
-	return forbidden
-}
-
-// meetFolded is meet for names of any case, as patterns of classify are.
-func meetFolded(a, c string) bool { return meet(strings.ToLower(a), strings.ToLower(c)) }

@@ -149,6 +149,10 @@ func (p *Policy) cited(key string, list []grant.Grant, g grant.Grant) *Cited {
 
 // classOf classifies an action by what it brings and what is assumed.
 func (p *Policy) classOf(a action.Action, person *Person, disk Disk) classify.Class {
+	if a.GitWrite != nil && person != nil {
+		root := a.Paths()[0]
+		return classify.ClassifyGit(classify.Git{Repository: root, Capability: a.Capability(), Kept: true, InSnapshotRoot: person.InSnapshotRoot(disk.lands(root))})
+	}
 	if a.FileWrite == nil || person == nil {
 		return classify.Class{Capability: a.Capability(), Reversible: a.GitPush == nil, Reasons: []classify.Reason{}}
 	}

@@ -58,7 +58,8 @@ func TestExplain(t *testing.T) {
 		{name: "too long to ask about", action: files(write(in+".envrc", strings.Repeat("x", 64<<10+1))), refused: refusal.TooLongToAsk, verdict: Ask,
 			reasons: "runs-later directory-environment"},
 		{name: "a push", action: action.Action{GitPush: &action.GitPush{Root: in + "a"}}, refused: refusal.NoHands, verdict: Deny},
-		{name: "a discard", action: action.Action{GitWrite: &action.GitWrite{Discard: &action.Discard{Root: in + "a", Paths: []action.Path{"b"}}}}, refused: refusal.NotYet, verdict: Ask},
+		{name: "a discard", action: action.Action{GitWrite: &action.GitWrite{Discard: &action.Discard{Root: in + "a", Paths: []action.Path{"b"}}}}, refused: refusal.NotYet, verdict: Ask, reasons: "data-deletion "},
+		{name: "a commit", action: action.Action{GitWrite: &action.GitWrite{Commit: &action.Commit{Root: in + "a", Message: "b"}}}, verdict: Auto},
 	} {
 		e := p.Explain(c.action, c.by, c.disk)
 		var reasons []string
