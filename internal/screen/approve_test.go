@@ -1,9 +1,7 @@
 package screen
 
 import (
-	"context"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -346,34 +344,52 @@ func TestDenies(t *testing.T) {
 	r.shows("Denied.")
 }
 
-// O1: an account that was asked for earlier and comes later does not take the
-// place of a newer one.
+// O1: of two accounts on their way the one that was asked for last is shown,
+// whichever comes first.
 func TestLateAccount(t *testing.T) {
+	for _, newerFirst := range []bool{true, false} {
+		r := newRig(t, 80, 40)
+		s := waiting(1, "claude", diffOf(3))
+		r.looking(s)
+		made, hold := r.holds()
+		r.look(id(1))
+		<-made
+		s.Transaction.State, s.Transaction.Prefix = protocol.StateLanded, ""
+		r.keeper.mu.Lock()
+		r.keeper.shows[id(1)] = s
+		r.keeper.mu.Unlock()
+		r.look(id(1))
+		newer := <-r.answers
+		close(hold)
+		older := <-r.answers
+		if newerFirst {
+			newer(r.app)
+			older(r.app)
+		} else {
+			older(r.app)
+			newer(r.app)
+		}
+		r.settle()
+		r.shows("aaaaaaaaaaaab  landed")
+	}
+}
+
+// O1: what changes while its account is on its way is asked for again.
+func TestChangesOnItsWay(t *testing.T) {
 	r := newRig(t, 80, 40)
 	s := waiting(1, "claude", diffOf(3))
 	r.looking(s)
-	made, hold := make(chan struct{}), make(chan struct{})
-	ask, second := r.cfg.Keeper, atomic.Bool{}
-	r.cfg.Keeper = func(ctx context.Context, method string, params, result any) error {
-		err := ask(ctx, method, params, result)
-		if !second.Swap(true) {
-			close(made)
-			<-hold
-		}
-		return err
-	}
+	made, hold := r.holds()
 	r.look(id(1))
-	<-made // and its answer is on its way
+	<-made
+	s.Transaction.State, s.Transaction.Prefix = protocol.StateWithdrawn, ""
 	r.keeper.mu.Lock()
-	s.Transaction.State, s.Transaction.Prefix = protocol.StateLanded, ""
 	r.keeper.shows[id(1)] = s
 	r.keeper.mu.Unlock()
-	r.look(id(1))
-	take := <-r.answers
-	take(r.app)
+	r.heard(protocol.WatchResult{Seen: 2, Agents: r.agents, Changed: []protocol.Transaction{s.Transaction}}, nil, nil)
 	close(hold)
 	r.settle()
-	r.shows("aaaaaaaaaaaab  landed")
+	r.shows("aaaaaaaaaaaab  withdrawn")
 }
 
 // O1: an undo is previewed as an action of its own, and approved by that

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -244,6 +245,22 @@ func (r *rig) looking(all ...protocol.ShowResult) {
 	r.heard(protocol.WatchResult{Seen: 1, Agents: []protocol.Agent{{Name: "claude", UID: 970}}}, list, nil)
 	r.settle()
 	r.press(terminal.Enter)
+}
+
+// holds keeps back the answer to the next call until hold is closed; made is
+// closed once the keeper has made it.
+func (r *rig) holds() (made, hold chan struct{}) {
+	made, hold = make(chan struct{}), make(chan struct{})
+	ask, second := r.cfg.Keeper, atomic.Bool{}
+	r.cfg.Keeper = func(ctx context.Context, method string, params, result any) error {
+		err := ask(ctx, method, params, result)
+		if !second.Swap(true) {
+			close(made)
+			<-hold
+		}
+		return err
+	}
+	return made, hold
 }
 
 // changes has the keeper tell of a transaction that stands otherwise now.

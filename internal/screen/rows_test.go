@@ -67,6 +67,8 @@ func TestDiffRows(t *testing.T) {
 	for name, c := range map[string]struct{ diff, want string }{
 		"a word":           {head + " same\n-call one\n+call two\n", "@@ -1,2 +1,2 @@\n same\n-call _one_\n+call _two_\n"},
 		"run":              {head + "-a1\n-b1\n+a2\n+b2\n", "@@ -1,2 +1,2 @@\n-a_1_\n-b_1_\n+a_2_\n+b_2_\n"},
+		"half a letter":    {head + "-x\u00e9z\n+x\u00e8z\n", "@@ -1,2 +1,2 @@\n-x_é_z\n+x_è_z\n"},
+		"its other half":   {head + "-\u00e9zz\n+\u00a9zz\n", "@@ -1,2 +1,2 @@\n-_é_zz\n+_©_zz\n"},
 		"a line more":      {head + "-call one\n+first\n+call two\n", "@@ -1,2 +1,2 @@\n-call _one_\n+first\n+call _two_\n"},
 		"a line less":      {head + "-x = 1\n-gone\n-y = 1\n+x = 2\n+y = 2\n", "@@ -1,2 +1,2 @@\n-x = _1_\n-gone\n-y = _1_\n+x = _2_\n+y = _2_\n"},
 		"space at the end": {head + "-x\n+x  \n", "@@ -1,2 +1,2 @@\n-x\n+x_⟦SP⟧⟦SP⟧_\n"},
