@@ -140,8 +140,8 @@ func (c Calls) attempts() []attempt {
 		list = append(list, call("changing an owner", unix.SYS_FCHOWN, bad), call("setting an attribute", unix.SYS_FSETXATTR, bad),
 			call("taking a lease", unix.SYS_FCNTL, bad, unix.F_SETLEASE, unix.F_RDLCK))
 	}
-	if c != Scribe && c != GitWrite {
-		list = append(list, call("setting times", unix.SYS_UTIMENSAT, bad))
+	if c != GitWrite {
+		list = append(list, call("setting times by a path", unix.SYS_UTIMENSAT, bad, bad))
 	}
 	if c != Scribe && c != GitWrite {
 		list = append(list, call("changing a mode", unix.SYS_FCHMOD, bad), call("making a link", unix.SYS_SYMLINKAT, bad, bad, bad))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -80,11 +81,25 @@ func (d directory) copyIndex(name string) ([]byte, error) {
 	if err := d.create(name, content); err != nil {
 		return nil, err
 	}
-	err = unix.UtimesNanoAt(d.fd(), name, []unix.Timespec{st.Mtim, st.Mtim}, unix.AT_SYMLINK_NOFOLLOW)
-	if err != nil {
+	if err := d.stamp(name, st.Mtim); err != nil {
 		return nil, beneath.Refuse(name, err)
 	}
 	return content, nil
+}
+
+// stamp sets a file's times through a handle: by a path the walls refuse it.
+func (d directory) stamp(name string, at unix.Timespec) error {
+	fd, err := unix.Openat(d.fd(), name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	times := [2]unix.Timespec{at, at}
+	_, _, errno := unix.Syscall6(unix.SYS_UTIMENSAT, uintptr(fd), 0, uintptr(unsafe.Pointer(&times)), 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
 }
 
 // lock takes git's own lock of the index: a link that names whose it is.
