@@ -84,7 +84,7 @@ func newKernel() kernel {
 }
 
 // callOf says which call a number is, and whether it is counted: all are but
-// the runtime's own, and what wakes its poller.
+// the runtime's own, what wakes its poller, and the word that it is ready.
 func (k kernel) callOf(pid, nr int, first uint64) (c call, counted bool) {
 	c.name = k.names[nr]
 	if _, left := k.left[c.name]; left {
@@ -97,7 +97,7 @@ func (k kernel) callOf(pid, nr int, first uint64) (c call, counted bool) {
 			c.on = "file"
 		}
 	}
-	return c, c.on != "anon_inode"
+	return c, c.on != "anon_inode" && c.on != "pipe"
 }
 
 // call is one system call.

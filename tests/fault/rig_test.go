@@ -14,6 +14,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -37,14 +38,14 @@ func TestMain(m *testing.M) { os.Exit(lab.Main(m, nil)) }
 
 // rig is a lab whose scribe is the test's own, so that it can die as often as
 // it must: `up` would make it wait. Behind the one that serves another stands
-// ready, stopped, on the same socket.
+// ready on the same socket, and is held back as it says so.
 type rig struct {
 	*lab.Lab
 	t       *testing.T
 	socket  *os.File // the listening socket
 	program string
-	idle    int         // sockets that a scribe has which nobody called yet
-	ready   chan scribe // the one that stands ready
+	idle    int // sockets that a scribe has which nobody called yet
+	ready   chan standby
 
 	mu      sync.Mutex
 	serving scribe
@@ -57,6 +58,22 @@ type rig struct {
 // process's would take what its tracer waits for, who is a thread of it.
 type scribe int
 
+// standby is a scribe that waits to say that it is ready: what it would say that
+// to is full. It answers nobody until then.
+type standby struct {
+	scribe
+	full *os.File
+}
+
+// serve makes room for its word.
+func (s standby) serve() error {
+	defer s.full.Close()
+	_, err := io.ReadFull(s.full, make([]byte, pipeSize+len("ready\n")))
+	return err
+}
+
+const pipeSize = 4096
+
 func (s scribe) kill() {
 	if s > 0 {
 		syscall.Kill(int(s), syscall.SIGKILL)
@@ -67,7 +84,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	testas.Root(t)
 	l, err := lab.New(lab.Config{})
-	r := &rig{Lab: l, t: t, ready: make(chan scribe, 1)}
+	r := &rig{Lab: l, t: t, ready: make(chan standby, 1)}
 	t.Cleanup(r.close)
 	must(t, err, l.Up())
 	must(t, r.takeSocket())
@@ -114,52 +131,54 @@ func (r *rig) prepare() {
 	}()
 }
 
-// start starts a scribe, and stops it once it serves. One that took a call
-// before it was stopped is of no use.
-func (r *rig) start() (scribe, error) {
-	const tries = 10
-	for range tries {
-		s, err := r.startOne()
-		if err != nil || s.sockets() <= r.idle {
-			return s, err
-		}
-		s.kill()
-	}
-	return 0, fmt.Errorf("each of %d scribes took a call", tries)
-}
-
-// startOne starts a scribe as `up` does, and stops it.
-func (r *rig) startOne() (scribe, error) {
+// start starts a scribe as `up` does, and holds it back.
+func (r *rig) start() (s standby, err error) {
 	hear, tell, err := os.Pipe()
 	if err != nil {
-		return 0, err
+		return s, err
 	}
-	defer hear.Close()
+	defer tell.Close()
+	size, err := unix.FcntlInt(tell.Fd(), unix.F_SETPIPE_SZ, pipeSize)
+	if err != nil || size != pipeSize {
+		return s, fmt.Errorf("a pipe of %d bytes: %w", size, err)
+	}
+	if _, err := tell.Write(make([]byte, pipeSize)); err != nil {
+		return s, err
+	}
 	c := exec.Command("sh", "-c", `"$@" >/dev/null & echo $!`, "sh", r.program,
 		"-person", "alice", "-policy", r.Ready.Policy, "-keeper", strconv.Itoa(lab.Keeper), "-socket", "3", "-ready", "4")
 	c.Dir, c.Env, c.ExtraFiles = "/", []string{}, []*os.File{r.socket, tell}
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: lab.Alice, Gid: lab.Alice}}
 	log, err := os.OpenFile(filepath.Join(r.Dir, "up.log"), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
-		return 0, err
+		return s, err
 	}
 	defer log.Close()
 	c.Stderr = log
 	said, err := c.Output()
-	tell.Close()
 	if err != nil {
-		return 0, fmt.Errorf("starting %s: %w", r.program, err)
+		return s, fmt.Errorf("starting %s: %w", r.program, err)
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(said)))
-	if err != nil {
-		return 0, err
+	s = standby{scribe(pid), hear}
+	for end := time.Now().Add(patience); err == nil && !s.says(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return s, errors.New("it does not come to be ready")
+		}
 	}
-	s := scribe(pid)
-	hear.SetReadDeadline(time.Now().Add(patience))
-	if n, err := hear.Read(make([]byte, 16)); n == 0 {
-		return 0, fmt.Errorf("it does not serve: %w", err)
+	return s, errors.Join(err, hear.SetReadDeadline(time.Now().Add(patience)))
+}
+
+// says whether it is in the middle of its word: a thread of it writes to what
+// is full.
+func (s standby) says() bool {
+	in := fmt.Appendf(nil, "%d 0x4 ", unix.SYS_WRITE)
+	for _, tid := range tasks(int(s.scribe)) {
+		if b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", s.scribe, tid)); bytes.HasPrefix(b, in) {
+			return true
+		}
 	}
-	return s, syscall.Kill(int(s), syscall.SIGSTOP)
+	return false
 }
 
 // sockets counts those that a process has open.
@@ -180,19 +199,19 @@ const patience = 20 * time.Second
 // so again once the one that serves has died.
 func (r *rig) next() error {
 	s := <-r.ready
-	if s == 0 {
+	if s.scribe == 0 {
 		return errors.New("no scribe is left")
 	}
-	death, err := unix.PidfdOpen(int(s), 0)
+	death, err := unix.PidfdOpen(int(s.scribe), 0)
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.serving = s
+	r.serving = s.scribe
 	r.prepare()
 	if r.plan.at != 0 {
-		r.held, err = hold(int(s), r.plan)
+		r.held, err = hold(int(s.scribe), r.plan)
 		r.plan = fault{}
 		if err != nil {
 			return err
@@ -215,7 +234,10 @@ func (r *rig) next() error {
 			r.t.Error(err)
 		}
 	}()
-	return syscall.Kill(int(s), syscall.SIGCONT)
+	if err := s.serve(); err != nil && r.held == nil { // it may be killed before its word is said
+		return err
+	}
+	return nil
 }
 
 // befalls plans a fault of the scribe that comes to serve next.

@@ -174,7 +174,7 @@ func (t *trace) atCall(tid int) {
 			return
 		}
 		t.calls = append(t.calls, c)
-		if len(t.calls) != t.fault.at {
+		if len(t.calls) != t.fault.at || t.fault.after && !c.mutates() { // another call than was planned
 			return
 		}
 		t.hit = &c
