@@ -45,16 +45,19 @@ type share struct {
 }
 
 // faults lists what befalls a scenario's calls: everything everywhere, or
-// without that being asked for, kills and EIO at every call of the change of
-// several files, and every so many of the rest.
+// without that being asked for one of so many, the most of a change of several
+// files.
 func (r *rig) faults(s scenario) []share {
 	all := os.Getenv("COUNTERSIGN_FAULT") == "all"
 	several := strings.HasPrefix(s.name, "three")
-	list := []share{{fault{kill: true}, 5}, {fault{errno: syscall.EIO}, 5}, {fault{errno: syscall.ENOSPC}, 11}, {fault{errno: syscall.EDQUOT}, 13},
-		{fault{errno: syscall.EACCES}, 11}, {fault{errno: syscall.EIO, after: true}, 1}}
+	list := []share{{fault{kill: true}, 19}, {fault{errno: syscall.EIO}, 19}, {fault{errno: syscall.ENOSPC}, 37}, {fault{errno: syscall.EDQUOT}, 41},
+		{fault{errno: syscall.EACCES}, 37}, {fault{errno: syscall.EIO, after: true}, 5}}
 	for i, one := range list {
-		if all || several && (one.fault.kill || one.fault.errno == syscall.EIO && !one.fault.after) {
+		switch {
+		case all:
 			list[i].stride = 1
+		case several && (one.fault.kill || one.fault.errno == syscall.EIO && !one.fault.after):
+			list[i].stride = 7
 		}
 	}
 	return list
