@@ -123,7 +123,7 @@ func (c Calls) judged(notify int) []seccomp.NameWithConditions {
 		rows = append(rows,
 			row("fchmod", without(1, special)),
 			row("fchown", is(1, ^uint64(0))), // the group alone
-			row("utimensat", is(1, 0)), // through a handle, by no path
+			row("utimensat", is(1, 0)),       // through a handle, by no path
 			row("fcntl", is(1, unix.F_SETLEASE), is(2, unix.F_RDLCK)),
 			row("fcntl", is(1, unix.F_GETLEASE)),
 		)
