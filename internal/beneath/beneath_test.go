@@ -228,3 +228,26 @@ func TestRefuse(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// R3 S7: what the kernel says of an opened directory is believed only where the
+// path leads there, by the links on its way: the directory may have been moved
+// once it was open, and somebody else's place be judged for it.
+func TestLeads(t *testing.T) {
+	dir := t.TempDir()
+	for _, err := range []error{os.MkdirAll(dir+"/real/in", 0o755), os.Mkdir(dir+"/away", 0o755), os.Symlink("real", dir+"/link"), os.Symlink(dir+"/link/in", dir+"/chain")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		path, real string
+		want       bool
+	}{
+		{"/real/in", "/real/in", true}, {"/link/in", "/real/in", true}, {"/chain", "/real/in", true},
+		{"/real/in", "/away/in", false}, {"/link/in", "/link/in/deep", false}, {"/gone", "/away", false},
+	} {
+		if got := leads(dir+c.path, dir+c.real); got != c.want {
+			t.Errorf("%s leads to %s: %v", c.path, c.real, got)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package beneath
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,16 +16,24 @@ type Content struct {
 	fd   int
 }
 
-// OpenContent is OpenRegular for a file that is read through and closed. The
-// errors are the kernel's, and ErrNotRegular.
+// OpenContent opens a regular file beneath the root for reading, as OpenDirectory
+// opens directories, and waits for nothing. The errors are the kernel's, and
+// ErrNotRegular. The caller closes the content.
+//
+// The kernel goes to a path name by name, and a directory can be moved from
+// beneath the root while it does; so where the file is, is asked again once it
+// is open.
 func (r *Root) OpenContent(relative string, o Options) (Content, error) {
 	fd, err := r.open(relative, o.how(unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY))
 	if err != nil {
 		return Content{}, fmt.Errorf("opening a file: %w", err)
 	}
 	c := Content{fd: fd}
-	if err = unix.Fstat(fd, &c.Stat); err == nil && c.Stat.Mode&unix.S_IFMT != unix.S_IFREG {
+	switch err = unix.Fstat(fd, &c.Stat); {
+	case err == nil && c.Stat.Mode&unix.S_IFMT != unix.S_IFREG:
 		err = ErrNotRegular
+	case err == nil && !standsAt(fd, strings.TrimSuffix(r.Real, "/")+"/"+relative):
+		err = unix.ENOENT
 	}
 	if err != nil {
 		unix.Close(fd)

@@ -1,11 +1,15 @@
 package beneath
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"countersign/internal/action"
+	"countersign/internal/refusal"
 )
 
 // Patience bounds what filesystems that do not answer can hold: a system call
@@ -75,11 +79,42 @@ func (p *Patience) Where(path string) (string, error) {
 	return real, err
 }
 
+// Lead says where directories lead, such as the roots of grants, for whoever
+// judges a place by all of them. One that cannot be reached, or does not answer,
+// can hold nothing but what it is listed for, and is left out; but where it is a
+// link nobody can say what it holds, and that is a refusal, about what is judged.
+func (p *Patience) Lead(what string, dirs []string) (map[string]string, error) {
+	at := make(map[string]string, len(dirs))
+	for _, d := range dirs {
+		if _, done := at[d]; done {
+			continue
+		}
+		real, err := p.Where(d)
+		switch {
+		case err == nil:
+			at[d] = real
+		case (errors.Is(err, unix.ETIMEDOUT) || refusal.Is(err, refusal.RootReplaced)) && p.isLink(d):
+			return nil, refusal.New(refusal.Unavailable, what, "the grant of %s does not answer, and may cover it", action.Path(d))
+		}
+	}
+	return at, nil
+}
+
+// isLink says whether the last name of a path is known to be a symbolic link,
+// without asking what is mounted there.
+func (p *Patience) isLink(path string) bool {
+	link := make(chan bool, 1)
+	answered := p.Try("the link "+path, func() {
+		_, err := unix.Readlink(path, make([]byte, 1))
+		link <- err == nil
+	}, func() {})
+	return answered && <-link
+}
+
 func where(path string) (string, error) {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, real, err := openLed(path)
 	if err != nil {
 		return "", fmt.Errorf("opening a directory: %w", err)
 	}
-	defer unix.Close(fd)
-	return realPath(fd)
+	return real, unix.Close(fd)
 }

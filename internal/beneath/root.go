@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -23,23 +24,51 @@ type Root struct {
 
 type identity struct{ dev, ino uint64 }
 
-// OpenRoot opens the directory that path leads to now, following links.
+// OpenRoot opens the directory that path leads to now, following links. The
+// error is the kernel's, or a refusal where the directory is being moved.
 func OpenRoot(path string) (*Root, error) {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, real, err := openLed(path)
 	if err != nil {
 		return nil, fmt.Errorf("opening the root: %w", err)
 	}
-	r := &Root{listed: path, dir: os.NewFile(uintptr(fd), "root")}
+	r := &Root{Real: real, listed: path, dir: os.NewFile(uintptr(fd), "root")}
 	st, err := Fstat(r.dir)
-	if err == nil {
-		r.id = identity{st.Dev, st.Ino}
-		r.Real, err = realPath(fd)
-	}
 	if err != nil {
 		r.dir.Close()
 		return nil, err
 	}
+	r.id = identity{st.Dev, st.Ino}
 	return r, nil
+}
+
+// openLed opens the directory that path leads to, and says where that is, every
+// link on the way resolved. The kernel says where a directory is by now, and one
+// may be moved once it is open: what it says must be where path leads.
+func openLed(path string) (fd int, real string, err error) {
+	const tries = 3
+	for range tries {
+		if fd, err = unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+			return -1, "", err
+		}
+		if real, err = realPath(fd); err == nil && leads(path, real) {
+			return fd, real, nil
+		}
+		unix.Close(fd)
+		if err != nil {
+			return -1, "", err
+		}
+	}
+	return -1, "", refusal.New(refusal.RootReplaced, action.Path(path).String(), "")
+}
+
+// leads says whether a path leads to a real one, by the links on its way. A
+// filesystem that folds letters may spell it in others.
+func leads(path, real string) bool {
+	if path == real {
+		return true
+	}
+	at, err := filepath.EvalSymlinks(path)
+	return err == nil && strings.EqualFold(at, real)
 }
 
 // Close lets go of the root.

@@ -53,32 +53,6 @@ func (r *Root) OpenDirectory(relative string, o Options) (*Directory, error) {
 	return &Directory{fd: fd}, nil
 }
 
-// OpenRegular opens a regular file beneath the root for reading, as
-// OpenDirectory opens directories, and waits for nothing. What is not a
-// regular file is refused with ErrNotRegular. The caller closes the file.
-//
-// The kernel goes to a path name by name, and a directory can be moved from
-// beneath the root while it does; so where the file is, is asked again once it
-// is open.
-func (r *Root) OpenRegular(relative string, o Options) (*os.File, Stat, error) {
-	fd, err := r.open(relative, o.how(unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_NOCTTY))
-	if err != nil {
-		return nil, Stat{}, fmt.Errorf("opening a file: %w", err)
-	}
-	var st Stat
-	switch err = unix.Fstat(fd, &st); {
-	case err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG:
-		err = ErrNotRegular
-	case err == nil && !standsAt(fd, strings.TrimSuffix(r.Real, "/")+"/"+relative):
-		err = unix.ENOENT
-	}
-	if err != nil {
-		unix.Close(fd)
-		return nil, Stat{}, fmt.Errorf("opening a file: %w", err)
-	}
-	return os.NewFile(uintptr(fd), "file"), st, nil
-}
-
 // Again gives the same root once more, to be closed by itself: for whoever may
 // go on with it after the first was closed.
 func (r *Root) Again() (*Root, error) {

@@ -42,7 +42,7 @@ func TestStandsAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	odd, _, err := root.OpenRegular("d/f (deleted)", Options{})
+	odd, err := root.OpenContent("d/f (deleted)", Options{})
 	if err != nil {
 		t.Fatalf("a file of an odd name: %v", err)
 	}
@@ -58,6 +58,16 @@ func TestStandsAt(t *testing.T) {
 	check("moved out", false, false)
 	os.Rename(home+"/away", home+"/in/d")
 	check("back", true, true)
+	os.Rename(home+"/in", home+"/elsewhere")
+	if c, err := root.OpenContent("d/f", Options{}); !errors.Is(err, unix.ENOENT) {
+		t.Errorf("opened where its root was moved to: %v, %v", c, err)
+	}
+	os.Rename(home+"/elsewhere", home+"/in")
+	if c, err := root.OpenContent("d/f", Options{}); err != nil {
+		t.Errorf("back where it was: %v", err)
+	} else {
+		c.Close()
+	}
 	os.Remove(home + "/in/d/f")
 	check("removed", true, false)
 }
@@ -108,7 +118,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("%d names, %v, %v", len(names), more, err)
 	}
 	for name, want := range map[string]error{"link": unix.ELOOP, "none": unix.ENOENT, "../x": unix.EXDEV, "dir": ErrNotRegular, "a/b": unix.ENOTDIR} {
-		if f, _, err := root.OpenRegular(name, Options{}); !errors.Is(err, want) {
+		if f, err := root.OpenContent(name, Options{}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, %v, want %v", name, f, err, want)
 		}
 	}

@@ -246,8 +246,9 @@ func skipped(err error) refusal.Code {
 	return refusal.As(beneath.Refuse("", err)).Code
 }
 
-// content opens a file that a walk met, to be read through, and gives the name
-// that disk has for it.
+// content opens a regular file that a walk met, to be read through, and gives
+// the name that disk has for it. An error of beneath.OpenContent's kinds says
+// that it is gone or changed. The caller closes the content.
 func (w *walk) content(s seen) (beneath.Content, string, error) {
 	name := s.name
 	if name == "" { // the start itself

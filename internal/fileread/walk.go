@@ -2,8 +2,6 @@ package fileread
 
 import (
 	"context"
-	"os"
-	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -270,16 +268,4 @@ func (w *walk) miss(n *node) {
 func (w *walk) refuse(n *node) error {
 	what := join(w.start.path, w.relative(n))
 	return directoryRefused(what, n.err)
-}
-
-// open opens a regular file that was met, for reading. An error of
-// beneath.OpenRegular's kinds says that it is gone or changed. The caller
-// closes the file.
-func (w *walk) open(s seen) (*os.File, beneath.Stat, error) {
-	name := s.name
-	if name == "" { // the start itself
-		name = path.Base(w.start.rel)
-	}
-	o := beneath.Options{CrossMounts: s.grant.CrossMounts}
-	return w.start.root.OpenRegular(join(s.rel, name), o)
 }

@@ -360,7 +360,7 @@ func TestWalkOfAMovingTree(t *testing.T) {
 		case "a":
 			must(t, os.RemoveAll(home+"/b"), os.Remove(home+"/d"), os.WriteFile(home+"/c/2", nil, 0o644))
 		case "d":
-			if _, _, err := w.open(s); !errors.Is(err, unix.ENOENT) {
+			if _, _, err := w.content(s); !errors.Is(err, unix.ENOENT) {
 				t.Errorf("opening what is gone: %v", err)
 			}
 		}
