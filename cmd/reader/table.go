@@ -33,7 +33,7 @@ func admit(p *policy.Policy, person *policy.Person, keeper uint32) func(wire.Cal
 // changes anything, and no code that one could call.
 func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.Finder, run *gitrun.Git) map[string]wire.Method {
 	files := fileread.New(finder, p.Digest)
-	git := &gitread.Git{Finder: repo.Finder{UID: person.UID, Home: string(person.Home), Grants: person.Grants}, Run: run, Policy: p.Digest}
+	git := &gitread.Git{Finder: repo.Finder{UID: person.UID, Home: string(person.Home), Grants: person.Grants, Patience: finder.Patience}, Run: run, Policy: p.Digest}
 	plans := gitplan.Planner{Finder: git.Finder, Run: run}
 	may := admit(p, person, keeper)
 	return map[string]wire.Method{

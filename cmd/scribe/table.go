@@ -39,7 +39,7 @@ func table(p *policy.Policy, person *policy.Person, keeper uint32, finder facts.
 		AskedText: int(p.Limits.AskedText), AutoBytes: int(p.Limits.AutoBytes),
 	})
 	repositories := gitwrite.New(gitwrite.Config{Planner: gitplan.Planner{
-		Finder: repo.Finder{UID: person.UID, Home: string(person.Home), Grants: person.Grants}, Run: git,
+		Finder: repo.Finder{UID: person.UID, Home: string(person.Home), Grants: person.Grants, Patience: finder.Patience}, Run: git,
 	}, Log: log})
 	settle := func(in protocol.Intent) (protocol.Outcome, []*os.File, error) {
 		if !in.Action.Git() {

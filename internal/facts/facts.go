@@ -12,8 +12,8 @@ package facts
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -41,6 +41,38 @@ type Finder struct {
 	// Patience is with the filesystems of other grants than the one that is
 	// asked for, which may not answer; nil is a new one for each path.
 	Patience *beneath.Patience
+
+	once *shared
+}
+
+// shared is what was looked at for one path of a request and holds for the
+// others: where roots of grants lead, and links of the home.
+type shared struct {
+	roots map[string]string
+	links []link
+	asked bool // whether links were looked at
+}
+
+// Once gives a finder for the paths of one request, to be used by one goroutine:
+// what they have in common is looked at once.
+func (f Finder) Once() Finder {
+	f.Patience = f.patience()
+	f.once = new(shared)
+	return f
+}
+
+func (f Finder) patience() *beneath.Patience { return cmp.Or(f.Patience, new(beneath.Patience)) }
+
+// roots says where the roots of all grants lead.
+func (f Finder) roots(what string) (map[string]string, error) {
+	if f.once != nil && f.once.roots != nil {
+		return maps.Clone(f.once.roots), nil
+	}
+	at, err := f.patience().Lead(what, f.Grants.Roots())
+	if err == nil && f.once != nil {
+		f.once.roots = maps.Clone(at)
+	}
+	return at, err
 }
 
 // Found is a place that was judged, held open.
@@ -118,21 +150,11 @@ func (f Finder) judgeLanding(op grant.Op, found *Found, realHome string) error {
 		return refusal.New(refusal.NobodysHome, what, "it leads out of the home")
 	}
 	found.Real = action.Path(f.Home + "/" + inHome)
-	roots := map[string]string{found.Grant.Root: found.root.Real}
-	patience := cmp.Or(f.Patience, new(beneath.Patience))
-	for _, g := range slices.Concat(f.Grants.Reads, f.Grants.Writes) {
-		if _, done := roots[g.Root]; done {
-			continue
-		}
-		at, err := patience.Where(g.Root)
-		switch {
-		case err == nil:
-			roots[g.Root] = at
-		case errors.Is(err, unix.ETIMEDOUT) && isLink(patience, g.Root):
-			// Where it leads is not known, and there it would hold.
-			return refusal.New(refusal.Unavailable, what, "the grant of %s does not answer, and may cover it", action.Path(g.Root))
-		}
+	roots, err := f.roots(what)
+	if err != nil {
+		return err
 	}
+	roots[found.Grant.Root] = found.root.Real
 	landed, err := f.Grants.Resolved(realHome, roots).Judge(op, real)
 	if err != nil {
 		return refusal.About(what, err)
@@ -141,17 +163,6 @@ func (f Finder) judgeLanding(op grant.Op, found *Found, realHome string) error {
 		return refusal.New(refusal.NotGranted, what, "it lands under another grant than it was asked for under")
 	}
 	return refusal.About(what, f.Grants.Forbidden(op, string(found.Real)))
-}
-
-// isLink says whether the last name of a path is known to be a symbolic link,
-// without asking what is mounted there.
-func isLink(patience *beneath.Patience, path string) bool {
-	link := make(chan bool, 1)
-	answered := patience.Try("the link "+path, func() {
-		_, err := unix.Readlink(path, make([]byte, 1))
-		link <- err == nil
-	}, func() {})
-	return answered && <-link
 }
 
 // Look says what stands at a found place now. The file, open for reading, is

@@ -119,3 +119,29 @@ func BenchmarkFind(b *testing.B) {
 		})
 	}
 }
+
+// R3 T4: what the paths of one request have in common is looked at once: links
+// of the home that come to be in the middle of it are seen by the next.
+func TestOnce(t *testing.T) {
+	if !testas.User(t, testas.Person) {
+		return
+	}
+	home := t.TempDir()
+	must(t, os.Mkdir(home+"/dot", 0o755))
+	f := finder(home, grant.Grant{Root: home})
+	f.Linked = []string{".zshrc"}
+	once := f.Once()
+	aliases := func(f Finder, name string) int {
+		t.Helper()
+		before, err := look(f, grant.Write, home+"/"+name)
+		must(t, err)
+		return len(before.Fact.Aliases)
+	}
+	if n := aliases(once, "dot/z"); n != 0 {
+		t.Fatalf("%d names lead there", n)
+	}
+	must(t, os.Symlink("dot/z", home+"/.zshrc"))
+	if in, next, alone := aliases(once, "dot/z"), aliases(f.Once(), "dot/z"), aliases(f, "dot/z"); in != 0 || next != 1 || alone != 1 {
+		t.Errorf("%d within the request, %d in the next, %d alone", in, next, alone)
+	}
+}

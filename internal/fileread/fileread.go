@@ -60,12 +60,13 @@ func (f Files) Capture(targets []action.Target) (res protocol.CaptureResult, han
 			handles = nil
 		}
 	}()
+	finder := f.Finder.Once()
 	for _, t := range targets {
-		found, err := f.Finder.Find(grant.Write, t)
+		found, err := finder.Find(grant.Write, t)
 		if err != nil {
 			return res, handles, err
 		}
-		before, file, err := f.Finder.Look(found)
+		before, file, err := finder.Look(found)
 		found.Close()
 		if err != nil {
 			return res, handles, err

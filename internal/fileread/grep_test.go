@@ -25,11 +25,6 @@ import (
 	"countersign/internal/testas"
 )
 
-// searched serves a home, searches too.
-func searched(t *testing.T, home string) Files {
-	return files(t, home)
-}
-
 // putAll writes files beneath a home, with the directories they need.
 func putAll(t *testing.T, home string, content map[string]string) {
 	t.Helper()

@@ -223,7 +223,7 @@ func (f Files) in(s *start) judge {
 }
 
 // resolve finds out where the home and every grant's root are, and gives the
-// home. A root whose filesystem does not answer keeps its listed place.
+// home.
 func (f Files) resolve(s *start) (string, error) {
 	home, err := beneath.OpenRoot(f.Finder.Home)
 	if err != nil {
@@ -231,17 +231,11 @@ func (f Files) resolve(s *start) (string, error) {
 	}
 	home.Close()
 	set := &f.Finder.Grants
-	roots := map[string]string{s.grant.Root: s.root.Real}
-	for _, list := range [][]grant.Grant{set.Reads, set.Writes} {
-		for _, g := range list {
-			if _, done := roots[g.Root]; done {
-				continue
-			}
-			if real, err := f.patience.Where(g.Root); err == nil {
-				roots[g.Root] = real
-			}
-		}
+	roots, err := f.patience.Lead(action.Path(s.path).String(), set.Roots())
+	if err != nil {
+		return "", err
 	}
+	roots[s.grant.Root] = s.root.Real
 	found := set.Resolved(home.Real, roots)
 	s.resolved, s.moved = &found, make(map[*grant.Grant]string, len(set.Reads))
 	for i := range set.Reads {

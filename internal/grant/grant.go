@@ -44,6 +44,17 @@ type Set struct {
 	Deny   Deny // its zero value is the whole deny list
 }
 
+// Roots lists the roots of all grants.
+func (s Set) Roots() []string {
+	roots := make([]string, 0, len(s.Reads)+len(s.Writes))
+	for _, list := range [][]Grant{s.Reads, s.Writes} {
+		for _, g := range list {
+			roots = append(roots, g.Root)
+		}
+	}
+	return roots
+}
+
 // Judge says whether op may be done at path, and gives the grant that says so:
 // for a write the one from the write list, though a read grant must cover the
 // path as well.

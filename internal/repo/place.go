@@ -1,11 +1,11 @@
 package repo
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -22,6 +22,10 @@ type Finder struct {
 	UID    uint32
 	Home   string    // as the policy lists it
 	Grants grant.Set // the person's
+
+	// Patience is with the filesystems of grants, which may not answer; nil is a
+	// new one for each repository.
+	Patience *beneath.Patience
 }
 
 // judge knows where everything really lies, during one call.
@@ -40,15 +44,9 @@ func (f Finder) judge(op grant.Op, what string) (*judge, error) {
 		return nil, beneath.Refuse("the home "+action.Path(f.Home).String(), err)
 	}
 	defer home.Close()
-	j := &judge{Finder: f, op: op, what: what, realHome: home.Real, roots: make(map[string]string)}
-	for _, g := range slices.Concat(f.Grants.Reads, f.Grants.Writes) {
-		if _, done := j.roots[g.Root]; done {
-			continue
-		}
-		if r, err := beneath.OpenRoot(g.Root); err == nil {
-			j.roots[g.Root] = r.Real
-			r.Close()
-		}
+	j := &judge{Finder: f, op: op, what: what, realHome: home.Real}
+	if j.roots, err = cmp.Or(f.Patience, new(beneath.Patience)).Lead(what, f.Grants.Roots()); err != nil {
+		return nil, err
 	}
 	j.resolved = f.Grants.Resolved(home.Real, j.roots)
 	return j, nil

@@ -46,8 +46,9 @@ type change struct {
 // find resolves and judges the targets of an intent's paths.
 func (s *Stager) find(in protocol.Intent, targets []action.Target) (*work, error) {
 	w := &work{Stager: s, in: in, made: make(map[identity]bool)}
+	finder := s.cfg.Finder.Once()
 	for i, t := range targets {
-		found, err := s.cfg.Finder.Find(grant.Write, t)
+		found, err := finder.Find(grant.Write, t)
 		if err != nil {
 			w.close()
 			return nil, err
