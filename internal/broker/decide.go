@@ -128,14 +128,11 @@ func (b *Broker) asks(v *preview, a action.Action, view protocol.Transaction) er
 		return nil
 	}
 	v.judged.Verdict = string(policy.Ask)
+	of := proposed{Capability: view.Capability, Digest: view.Digest}
 	if v.git != nil {
-		detail, err := decode[action.Detail](v.detail)
-		if err != nil {
-			return err
-		}
-		return b.finishGit(v, view.ID, a, proposed{Capability: view.Capability, Digest: view.Digest}, detail)
+		return v.finishGit(view.ID, a, of)
 	}
-	return b.finish(v, view.ID, a, proposed{Capability: view.Capability, Digest: view.Digest})
+	return b.finish(v, view.ID, a, of)
 }
 
 // isStale puts a transaction back to waiting, on a new preview, and says so.

@@ -23,12 +23,8 @@ import (
 func (b *Broker) previewGit(ctx context.Context, id action.ID, person *policy.Person, a action.Action, of proposed) (*preview, error) {
 	var res protocol.GitPreviewResult
 	err := b.hands[person.Name].reader.Call(ctx, protocol.GitPreview, protocol.GitPreviewParams{Policy: b.cfg.Policy.Digest, Action: a}, &res)
-	if err != nil && refusal.As(err) == nil {
-		b.cfg.Log.Error("no answer from the reader", "person", person.Name, "error", err)
-		return nil, refusal.New(refusal.Unavailable, "the reader of "+person.Name, "it did not answer within %v", readWithin)
-	}
 	if err != nil {
-		return nil, err
+		return nil, b.ofReader(person, err)
 	}
 	if !soundPlan(res.Plan, a) || !soundAccount(res, a) {
 		return nil, refusal.New(refusal.Differs, a.Paths()[0].String(), "what the reader says of the repository is malformed")
@@ -36,39 +32,35 @@ func (b *Broker) previewGit(ctx context.Context, id action.ID, person *policy.Pe
 	if err := b.judgeGit(person, res.Plan); err != nil {
 		return nil, err
 	}
-	v := &preview{person: person, git: &res.Plan}
+	v := &preview{person: person, git: &res.Plan, account: res.Detail}
 	class := classify.ClassifyGit(classify.Git{
 		Repository: res.Plan.Repository, Capability: of.Capability, Kept: true,
 		InSnapshotRoot: person.InSnapshotRoot(res.Plan.Repository), Others: b.others(of.By, person.Name, res.Plan), Foreign: res.Plan.Foreign,
 	})
-	decision := b.cfg.Policy.Decide(class, policy.Proposer{Agent: of.By, Self: of.Self})
-	v.judged = judged{Verdict: string(decision.Verdict), Rule: decision.Rule, Reasons: decision.Reasons, Reversible: class.Reversible}
+	v.judged = b.judge(class, of)
 	if v.detail, err = res.Detail.Encode(); err != nil {
 		return nil, err
 	}
 	if size := len(v.detail); size > maxDetail {
 		return nil, refusal.New(refusal.TooLarge, whatOf(a), "its account takes %d bytes, of at most %d", size, maxDetail)
 	}
-	return v, b.finishGit(v, id, a, of, res.Detail)
+	return v, v.finishGit(id, a, of)
 }
 
 // finishGit makes what an approval binds, where the action asks.
-func (b *Broker) finishGit(v *preview, id action.ID, a action.Action, of proposed, detail action.Detail) error {
+func (v *preview) finishGit(id action.ID, a action.Action, of proposed) error {
 	if policy.Verdict(v.judged.Verdict) != policy.Ask {
 		return nil
 	}
-	if detail.Unshown() {
+	if v.account.Unshown() {
 		return refusal.New(refusal.TooLongToAsk, whatOf(a), "the lines it changes are too long to show")
 	}
-	hash := action.HashOf(v.detail)
-	v.hash = &hash
 	plan, err := canon.Encode(*v.git)
 	if err != nil {
 		return err
 	}
 	bound := action.HashOf(plan)
-	v.judged.Prefix, err = consent.Shown{ID: id, Digest: of.Digest, Detail: hash, Git: &bound, Reversible: v.judged.Reversible}.Prefix()
-	return err
+	return v.bind(consent.Shown{ID: id, Digest: of.Digest, Git: &bound})
 }
 
 // judgeGit judges the roots of a repository and every path that an action

@@ -11,6 +11,7 @@ import (
 	"countersign/internal/action"
 	"countersign/internal/beneath"
 	"countersign/internal/canon"
+	"countersign/internal/grant"
 	"countersign/internal/journal"
 	"countersign/internal/policy"
 	"countersign/internal/protocol"
@@ -83,7 +84,7 @@ func (b *Broker) conclude(kind string, id action.ID, out protocol.Outcome) {
 func stagedName() string {
 	var b [8]byte
 	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
-	return ".countersign-" + hex.EncodeToString(b[:])
+	return grant.StagedPrefix + hex.EncodeToString(b[:])
 }
 
 // forward sends an intent to the scribe, once. An answer that did not come, or

@@ -29,7 +29,9 @@ type preview struct {
 	judged  judged
 	detail  []byte       // encoded; where it asks
 	hash    *action.Hash // of detail
+
 	git     *protocol.GitPlan
+	account action.Detail // of a git action, as its reader made it
 }
 
 // withDetail adds the detail to the record of a preview that asks.
@@ -75,11 +77,14 @@ func (b *Broker) preview(ctx context.Context, id action.ID, person *policy.Perso
 	v.kept, whole = v.takenBack()
 	class := classify.Classify(v.changes(of.Capability, b.room(v)), b.cfg.Policy.Classes())
 	class.Reversible = class.Reversible && whole
-	decision := b.cfg.Policy.Decide(class, policy.Proposer{Agent: of.By, Self: of.Self})
-	v.judged = judged{
-		Verdict: string(decision.Verdict), Rule: decision.Rule, Reasons: decision.Reasons, Reversible: class.Reversible,
-	}
+	v.judged = b.judge(class, of)
 	return v, b.finish(v, id, a, of)
+}
+
+// judge has policy decide.
+func (b *Broker) judge(class classify.Class, of proposed) judged {
+	d := b.cfg.Policy.Decide(class, policy.Proposer{Agent: of.By, Self: of.Self})
+	return judged{Verdict: string(d.Verdict), Rule: d.Rule, Reasons: d.Reasons, Reversible: class.Reversible}
 }
 
 // finish holds the action to the bounds of its verdict, and makes the account
@@ -110,11 +115,16 @@ func (b *Broker) finish(v *preview, id action.ID, a action.Action, of proposed) 
 	if size := len(v.detail); size > maxDetail {
 		return refusal.New(refusal.TooLongToAsk, what, "its account takes %d bytes, of at most %d", size, maxDetail)
 	}
+	return v.bind(consent.Shown{ID: id, Digest: of.Digest, Facts: v.facts()})
+}
+
+// bind makes what an approval binds of what is shown, with the account as it is
+// encoded and the promise to take the action back.
+func (v *preview) bind(shown consent.Shown) (err error) {
 	hash := action.HashOf(v.detail)
 	v.hash = &hash
-	v.judged.Prefix, err = consent.Shown{
-		ID: id, Digest: of.Digest, Facts: v.facts(), Detail: hash, Reversible: v.judged.Reversible,
-	}.Prefix()
+	shown.Detail, shown.Reversible = hash, v.judged.Reversible
+	v.judged.Prefix, err = shown.Prefix()
 	return err
 }
 
@@ -145,12 +155,8 @@ func (b *Broker) captureSome(ctx context.Context, person *policy.Person, targets
 	var res protocol.CaptureResult
 	handles, err := b.hands[person.Name].reader.CallHandles(ctx, protocol.Capture,
 		protocol.CaptureParams{Policy: b.cfg.Policy.Digest, Targets: targets}, &res)
-	if err != nil && refusal.As(err) == nil {
-		b.cfg.Log.Error("no answer from the reader", "person", person.Name, "error", err)
-		return nil, refusal.New(refusal.Unavailable, "the reader of "+person.Name, "it did not answer within %v", readWithin)
-	}
 	if err != nil {
-		return nil, err
+		return nil, b.ofReader(person, err)
 	}
 	defer closeAll(handles)
 	if len(res.Facts) != len(targets) {
@@ -185,6 +191,16 @@ func (b *Broker) captureSome(ctx context.Context, person *policy.Person, targets
 		return nil, refusal.New(refusal.HandleRejected, "the capture", "%d more than it has files", len(left))
 	}
 	return befores, nil
+}
+
+// ofReader gives the refusal of a call to a reader, its own or that it did not
+// answer.
+func (b *Broker) ofReader(person *policy.Person, err error) error {
+	if refusal.As(err) != nil {
+		return err
+	}
+	b.cfg.Log.Error("no answer from the reader", "person", person.Name, "error", err)
+	return refusal.New(refusal.Unavailable, "the reader of "+person.Name, "it did not answer within %v", readWithin)
 }
 
 // readHandle reads a captured file through the reader's handle, where there is

@@ -96,7 +96,7 @@ func (w *Work) status() ([]*found, error) {
 				if strings.HasSuffix(rest, "/") {
 					return refusal.New(refusal.GitKind, w.Path.String(), "another repository lies in it: %s", action.Path(rest))
 				}
-				if !strings.HasPrefix(path.Base(rest), stagedPrefix) {
+				if !strings.HasPrefix(path.Base(rest), grant.StagedPrefix) {
 					of(rest).work = '?'
 				}
 				return nil
@@ -124,9 +124,6 @@ func (w *Work) status() ([]*found, error) {
 	slices.SortFunc(finds, func(a, b *found) int { return strings.Compare(a.path, b.path) })
 	return finds, err
 }
-
-// stagedPrefix begins the names under which a scribe stages files.
-const stagedPrefix = ".countersign-"
 
 func entryOf(mode, hash string) entry {
 	if mode == "000000" {

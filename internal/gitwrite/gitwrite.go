@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"countersign/internal/canon"
 	"countersign/internal/gitplan"
 	"countersign/internal/gitrun"
+	"countersign/internal/grant"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
 )
@@ -68,8 +68,6 @@ func New(cfg Config) *Hands {
 	return &Hands{cfg: cfg, settled: make(map[action.ID]bool)}
 }
 
-var stagedName = regexp.MustCompile(`^\.countersign-[0-9a-f]{16}$`)
-
 // check refuses an intent that is malformed.
 func check(in protocol.Intent) error {
 	if err := in.Action.Validate(); err != nil {
@@ -79,7 +77,7 @@ func check(in protocol.Intent) error {
 		return err
 	}
 	g := in.Git
-	if !in.ID.Valid() || !in.Action.Git() || g == nil || len(in.Facts)+len(in.Results)+len(in.Staged) > 0 || !stagedName.MatchString(g.Staged) || g.When < 0 {
+	if !in.ID.Valid() || !in.Action.Git() || g == nil || len(in.Facts)+len(in.Results)+len(in.Staged) > 0 || !grant.IsStagedName(g.Staged) || g.When < 0 {
 		return refusal.New(refusal.BadRequest, "intent "+string(in.ID), "it does not fit its action")
 	}
 	return nil
@@ -153,12 +151,8 @@ func (w *work) compare() error {
 }
 
 // git runs a vector that changes the repository, and gives what it says.
-func (w *work) git(v gitrun.Vector, values gitrun.Values, input []byte) (string, error) {
-	return w.run(v, values, input, w.WritePlace(false))
-}
-
-func (w *work) run(v gitrun.Vector, values gitrun.Values, input []byte, place gitrun.Place) (said string, err error) {
-	err = w.cfg.Planner.Run.Run(w.ctx, gitrun.Call{Vector: v, Values: values, Place: place, Input: input}, func(r io.Reader) error {
+func (w *work) git(v gitrun.Vector, values gitrun.Values, input []byte) (said string, err error) {
+	err = w.cfg.Planner.Run.Run(w.ctx, gitrun.Call{Vector: v, Values: values, Place: w.WritePlace(), Input: input}, func(r io.Reader) error {
 		b, err := io.ReadAll(io.LimitReader(r, 4<<10))
 		said = strings.TrimSpace(string(b))
 		return err

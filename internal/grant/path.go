@@ -8,10 +8,16 @@ import (
 	"countersign/internal/visible"
 )
 
+// StagedPrefix begins every name that a scribe stages under; so many hex digits
+// follow it.
 const (
-	stagedPrefix = ".countersign-"
+	StagedPrefix = ".countersign-"
 	stagedDigits = 16
 )
+
+// IsStagedName says whether name has the form in which a keeper gives a scribe a
+// name to stage under.
+func IsStagedName(name string) bool { return staged(name) && name == fold(name) }
 
 // clean says whether path is absolute, names something, and has neither NUL
 // nor empty, `.` or `..` segments. Anything else is refused rather than
@@ -39,10 +45,10 @@ func under(root, path string) bool {
 
 // staged says whether name is one that a scribe stages under, in any case.
 func staged(name string) bool {
-	if len(name) != len(stagedPrefix)+stagedDigits || !equalFold(name[:len(stagedPrefix)], stagedPrefix) {
+	if len(name) != len(StagedPrefix)+stagedDigits || !equalFold(name[:len(StagedPrefix)], StagedPrefix) {
 		return false
 	}
-	for _, c := range []byte(name[len(stagedPrefix):]) {
+	for _, c := range []byte(name[len(StagedPrefix):]) {
 		if c = lower(c); (c < '0' || c > '9') && (c < 'a' || c > 'f') {
 			return false
 		}

@@ -113,17 +113,6 @@ func (r *Repository) outermost() (out []*part) {
 	return out
 }
 
-// Roots are the handles of the directories that make up the repository: work
-// tree, git directory, common directory.
-func (r *Repository) Roots() (dirs []*os.File) {
-	for _, p := range r.parts {
-		if p.real == r.Root || p.real == r.GitDir || p.real == r.CommonDir {
-			dirs = append(dirs, p.file)
-		}
-	}
-	return dirs
-}
-
 // Judge judges a path in the work tree, relative and clean, by the grants and
 // the deny list, as it was asked for and where it lies.
 func (r *Repository) Judge(op grant.Op, relative string) error {

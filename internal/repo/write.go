@@ -78,13 +78,12 @@ func (r *Repository) Hooks() (names []string) {
 }
 
 // WritePlace is what git is told of the repository where it is to change it: the
-// git directory and what references and objects lie in may be changed, and the
-// work tree where work says so.
-func (r *Repository) WritePlace(work bool) gitrun.Place {
+// git directory and what references and objects lie in may be changed, and not
+// the work tree.
+func (r *Repository) WritePlace() gitrun.Place {
 	p := r.Place()
 	for _, part := range r.parts {
-		switch {
-		case part.real == r.GitDir, part.real == r.CommonDir, work && part.real == r.Root:
+		if part.real == r.GitDir || part.real == r.CommonDir {
 			p.Trees = append(p.Trees, part.file)
 		}
 	}

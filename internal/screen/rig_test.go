@@ -48,14 +48,13 @@ func (g *glass) Events() <-chan terminal.Event { return nil }
 
 // keeper answers from what it is told to have.
 type keeper struct {
-	mu       sync.Mutex
-	shows    map[action.ID]protocol.ShowResult
-	log      []protocol.Transaction
-	calls    []any // the params of decisions and undos
-	decide   func(protocol.DecideParams) (protocol.Transaction, error)
-	undo     protocol.Transaction
-	err      error
-	inFlight sync.WaitGroup
+	mu     sync.Mutex
+	shows  map[action.ID]protocol.ShowResult
+	log    []protocol.Transaction
+	calls  []any // the params of decisions and undos
+	decide func(protocol.DecideParams) (protocol.Transaction, error)
+	undo   protocol.Transaction
+	err    error
 }
 
 func (k *keeper) call(_ context.Context, method string, params, result any) error {

@@ -13,6 +13,7 @@ import (
 
 	"countersign/internal/action"
 	"countersign/internal/facts"
+	"countersign/internal/grant"
 	"countersign/internal/protocol"
 )
 
@@ -153,7 +154,7 @@ func (h *home) tells(path string, e fs.DirEntry) string {
 // leftover gives the staged names in a home.
 func (h *home) leftover() (names []string) {
 	must(h.T, filepath.WalkDir(h.dir, func(path string, _ fs.DirEntry, err error) error {
-		if stagedName.MatchString(filepath.Base(path)) {
+		if grant.IsStagedName(filepath.Base(path)) {
 			name, _ := filepath.Rel(h.dir, path)
 			names = append(names, name)
 		}

@@ -3,7 +3,6 @@ package stage
 import (
 	"log/slog"
 	"os"
-	"regexp"
 	"slices"
 	"sync"
 	"time"
@@ -12,6 +11,7 @@ import (
 
 	"countersign/internal/action"
 	"countersign/internal/facts"
+	"countersign/internal/grant"
 	"countersign/internal/protocol"
 	"countersign/internal/refusal"
 )
@@ -121,8 +121,6 @@ func (s *Stager) Carry(in protocol.Intent) (protocol.Outcome, []*os.File, error)
 	return w.carry()
 }
 
-var stagedName = regexp.MustCompile(`^\.countersign-[0-9a-f]{16}$`)
-
 // check refuses an intent that is malformed.
 func (s *Stager) check(in protocol.Intent) error {
 	what := "intent " + string(in.ID)
@@ -144,7 +142,7 @@ func (s *Stager) check(in protocol.Intent) error {
 	}
 	names := slices.Sorted(slices.Values(in.Staged))
 	for i, name := range names {
-		if !stagedName.MatchString(name) || i > 0 && name == names[i-1] {
+		if !grant.IsStagedName(name) || i > 0 && name == names[i-1] {
 			return refusal.New(refusal.BadRequest, what, "a staged name is malformed")
 		}
 	}

@@ -54,7 +54,7 @@ func rows() []row {
 		{"repo", "action beneath gitrun grant refusal", "what is known of a repository before git runs, by no policy"},
 		{"gitread", "action beneath gitrun grant protocol refusal repo", "the reader's answers about repositories: no way to write"},
 		{"gitplan", "action beneath gitrun grant protocol refusal repo", "what a git action would do, found alike by reader and scribe: no way to write"},
-		{"gitwrite", "action beneath canon gitplan gitrun protocol refusal", "the scribe's hands on repositories: they obey an intent, and decide nothing"},
+		{"gitwrite", "action beneath canon gitplan gitrun grant protocol refusal", "the scribe's hands on repositories: they obey an intent, and decide nothing"},
 		{"stage", "action beneath facts grant protocol refusal", "the scribe's hands: they obey an intent, and decide nothing"},
 		{"journal", "action canon refusal", "the keeper's record, which knows no state of an action"},
 		{"vault", "action journal refusal", "a view of the same store"},
